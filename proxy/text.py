@@ -1,0 +1,119 @@
+"""What every part may share beside contracts: hashes and names, canonical JSON, terms, RE2, the size estimate, `project`.
+
+On the cold path of `byref run`: `re`, `re2` and `rfc8785` are imported by the functions that need them.
+"""
+from __future__ import annotations
+
+from _blake2 import blake2b
+from _json import encode_basestring
+
+from byref.proxy.contracts import Buffer, Json, Manifest
+from byref.proxy.errors import Invalid
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterator
+    from typing import Protocol
+
+    class Pattern(Protocol):
+        """A compiled RE2 pattern over bytes: linear time whatever the pattern."""
+
+        def finditer(self, text: bytes) -> Iterator[re.Match[bytes]]: ...
+        def search(self, text: bytes) -> re.Match[bytes] | None: ...
+
+REF_LENGTH = 11
+_BASE32 = "abcdefghijklmnopqrstuvwxyz234567"  # RFC 4648, lower case
+# Left out of canonical arguments: they do not change what a call returns, or only when it is cut short.
+_NOT_CANONICAL = frozenset({"description", "timeout", "timeout_ms", "cwd", "workdir", "working_dir", "working_directory"})
+
+
+def digest(data: Buffer) -> str:
+    """The name of these bytes: `b2:` and BLAKE2b-256 in hex."""
+    return "b2:" + blake2b(data, digest_size=32).hexdigest()
+
+
+def short_hash(text: str) -> bytes:
+    """8 bytes that stand for a line or term in the store: enough that a context's lines never meet by chance."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def canonical(value: Json) -> str:
+    """RFC 8785 JSON. Integers beyond 2**53, which it cannot hold, keep all their digits."""
+    if value is None or value is True or value is False:
+        return "null" if value is None else "true" if value else "false"
+    if isinstance(value, str):
+        return encode_basestring(value)
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        import rfc8785
+        try:
+            return rfc8785.dumps(value).decode()
+        except rfc8785.CanonicalizationError:  # NaN and infinities are not JSON
+            return f'"{value}"'
+    if isinstance(value, dict):
+        items = sorted(value.items(), key=lambda item: item[0].encode("utf-16-be", "surrogatepass"))
+        return "{" + ",".join(f"{encode_basestring(k)}:{canonical(v)}" for k, v in items) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ",".join(map(canonical, value)) + "]"
+    raise Invalid(f"arguments must be JSON values, not {type(value).__name__}")
+
+
+def canonical_arguments(arguments: Json) -> str:
+    """Canonical JSON of a call's arguments, without what does not change its output."""
+    if isinstance(arguments, dict):
+        arguments = {k: v for k, v in arguments.items() if k not in _NOT_CANONICAL}
+    return canonical(arguments)
+
+
+def manifest_json(manifest: Manifest) -> str:
+    """The canonical form whose hash names an output."""
+    return canonical({
+        "arguments": manifest.arguments, "error": manifest.is_error, "exit": manifest.exit_code, "tool": manifest.tool, "v": 1,
+        "parts": [{"name": p.name, "media": p.media, "blob": p.blob.digest, "size": p.blob.size} for p in manifest.parts],
+    })
+
+
+def ref_of(manifest: Manifest) -> str:
+    """`r` and 50 bits of the manifest's hash in lower-case base32 (RFC 4648)."""
+    number = int.from_bytes(blake2b(manifest_json(manifest).encode("utf-8", "surrogatepass"), digest_size=32).digest()[:7], "big") >> 6
+    return "r" + "".join(_BASE32[number >> shift & 31] for shift in range(45, -1, -5))
+
+
+def check_ref(ref: str) -> str:
+    """The ref itself, or `Invalid`: 1 to 64 ASCII letters and digits, nothing else."""
+    if not (isinstance(ref, str) and 0 < len(ref) <= 64 and ref.isascii() and ref.isalnum()):
+        raise Invalid("a ref is 1 to 64 letters and digits, such as rk7f3qmab2x, as it stands in a view's first line")
+    return ref
+
+
+def estimate(text: str) -> int:
+    """Tokens of a text, roughly, in integers and on every machine alike: what budgets count in.
+
+    Fitted on o200k over tool outputs: 10 ASCII characters are about 3 tokens, another character is about one.
+    """
+    if text.isascii():
+        return (3 * len(text) + 9) // 10
+    other = len(text.encode("utf-8", "surrogatepass")) - len(text)
+    return (3 * len(text) + 4 * other + 9) // 10
+
+
+def project(text: str) -> str:
+    """The one way by which layers, signatures, ledger and logs read text. The identity for now; later it redacts."""
+    return text
+
+
+def pattern(source: str) -> Pattern:
+    """An RE2 pattern over UTF-8 bytes. For every pattern that is not one of our own constants. Raises `Invalid`."""
+    import re2
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = 64 << 20
+    try:
+        compiled: Pattern = re2.compile(source.encode("utf-8", "surrogatepass"), options)
+    except re2.error as fault:
+        detail = fault.args[0] if fault.args else fault
+        text = detail.decode("utf-8", "replace") if isinstance(detail, bytes) else str(detail)
+        raise Invalid(f"the pattern /{source[:80]}/ is not RE2: {text}") from None
+    return compiled
