@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         def search(self, text: bytes) -> re.Match[bytes] | None: ...
 
 REF_LENGTH = 11
+SMALL = 400  # bytes; outputs up to here are half of all calls and 4 % of the characters: they pass as they are
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"  # RFC 4648, lower case
 # Left out of canonical arguments: they do not change what a call returns, or only when it is cut short.
 _NOT_CANONICAL = frozenset({"description", "timeout", "timeout_ms", "cwd", "workdir", "working_dir", "working_directory"})

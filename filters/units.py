@@ -1,0 +1,55 @@
+"""Units: an output cut into the pieces that a view shows or leaves out.
+
+A shape turns the text of a part into `Units`; `select` weighs and picks; `render` writes the view. A shape
+is one file in `filters/shapes/` with one object named SHAPE.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from byref.proxy.contracts import Call
+
+PLAIN, ANCHOR, MUST = 0, 1, 2
+
+
+@dataclass(slots=True)
+class Units:
+    """Parallel lists over the pieces of one part, in the order of the raw text.
+
+    texts: what a view shows of the unit: one line of clean text without its newline, lexically in the raw
+        text, or a declared re-rendering of it (then `rendered`).
+    address(i, j): the address of units i to j inclusive, as fetch takes it: `L12-40`, `b0-4096`, `$.results[3:9]`.
+    rank: PLAIN, ANCHOR (headings, definitions, first and last: shown unless dear) or MUST (invariant 5).
+    worth: base worth of each unit in quarters of a nat, by the structure alone; select adds the rest.
+    name: what a unit is called in the plural: lines, matches, tests, records.
+    keys: what stands for the unit among lines already shown: its text without a line-number prefix, stripped.
+    counts: how many of the output's own units (`name`) a unit stands for; None is one each.
+    rendered: True when texts are re-renderings rather than pieces of the raw text.
+    sources: for re-renderings, the raw text of each unit, from which terms are taken; None is texts.
+    total: how many units of that name the whole output has; None is their sum.
+    """
+
+    texts: list[str]
+    address: Callable[[int, int], str]
+    rank: bytearray
+    worth: list[int]
+    name: str = "lines"
+    keys: list[str] = field(default_factory=list)
+    counts: list[int] | None = None
+    rendered: bool = False
+    sources: list[str] | None = None
+    total: int | None = None
+
+
+class Shape(Protocol):
+    """One kind of output. Pure functions of their arguments; no I/O."""
+
+    name: str
+
+    def match(self, call: Call, media: str, sample: str) -> int:
+        """Confidence from 0 to 100 that an output is of this shape, from the call, the media type and its first 4,000 characters."""
+
+    def units(self, text: str, call: Call) -> Units | None:
+        """The units of a text, or None when it turns out to be of another kind; then the next best shape is asked."""
