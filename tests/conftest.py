@@ -1,0 +1,45 @@
+"""What holds for every test: no test touches the data of the person who runs it, and none depends on their settings."""
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# A search that finds something new each night belongs into `make soak`; a test that fails must fail again.
+settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
+settings.register_profile("local", deadline=None, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--cases", default=str(ROOT.parent / "shared" / "cases"), metavar="DIR",
+                     help="the folder of the shared cases that tests/test_cases.py runs (default: %(default)s)")
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Every test has a data folder of its own, and none of the user's BYREF_* settings."""
+    home = tmp_path_factory.mktemp("home")
+    for name in [name for name in os.environ if name.startswith("BYREF")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("BYREF_HOME", str(home / "byref"))
+    return home
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The checkout."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def shared(root: Path) -> Path:
+    """The material beside the checkout that is not part of it; tests that need it are skipped where it is absent."""
+    folder = root.parent / "shared"
+    if not folder.is_dir():
+        pytest.skip(f"no {folder}: it is laid beside the checkout where this project is developed")
+    return folder
