@@ -22,13 +22,18 @@ class Units:
         text, or a declared re-rendering of it (then `rendered`).
     address(i, j): the address of units i to j inclusive, as fetch takes it: `L12-40`, `b0-4096`, `$.results[3:9]`.
     rank: PLAIN, ANCHOR (headings, definitions, first and last: shown unless dear) or MUST (invariant 5).
-    worth: base worth of each unit in quarters of a nat, by the structure alone; select adds the rest.
+    worth: base worth of each unit in quarters, by the structure alone; select adds the rest.
     name: what a unit is called in the plural: lines, matches, tests, records.
     keys: what stands for the unit among lines already shown: its text without a line-number prefix, stripped.
     counts: how many of the output's own units (`name`) a unit stands for; None is one each.
     rendered: True when texts are re-renderings rather than pieces of the raw text.
     sources: for re-renderings, the raw text of each unit, from which terms are taken; None is texts.
     total: how many units of that name the whole output has; None is their sum.
+    labels: line numbers as they stand before each unit (`120→`), printed at a block's start and every tenth line.
+    heads: what stands before a unit and is shared by its neighbours (`src/a.py:`), printed once as a heading.
+    glued: 1 where a unit goes on within the raw line of the unit before it.
+    repeats: for a unit that stands for later ones like it: (how many there are, the index of the last).
+    whole: True when the caller narrowed the output already, so that it should stay nearly whole.
     """
 
     texts: list[str]
@@ -41,6 +46,11 @@ class Units:
     rendered: bool = False
     sources: list[str] | None = None
     total: int | None = None
+    labels: list[str] | None = None
+    heads: list[str] | None = None
+    glued: bytearray | None = None
+    repeats: dict[int, tuple[int, int]] = field(default_factory=dict)
+    whole: bool = False
 
 
 class Shape(Protocol):

@@ -100,6 +100,22 @@ def estimate(text: str) -> int:
     return (3 * len(text) + 4 * other + 9) // 10
 
 
+# Everything but letters, digits and the signs that hold identifiers and paths together ends a term; line ends stay.
+_BREAKS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) in "_./-\n")}
+_BREAKS.update({code: " " for code in (0xA0, 0xAB, 0xBB, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2026, 0x2192, 0x3001, 0x3002, 0xFF0C, 0xFF1A)})
+
+
+def terms_by_line(text: str) -> list[list[str]]:
+    """The terms of each line: words, identifiers, numbers and paths as they stand, with `.`, `-` and `/` inside."""
+    return [line.split() for line in text.translate(_BREAKS).split("\n")]
+
+
+def subwords(term: str) -> tuple[str, ...]:
+    """The words inside an identifier or path in lower case: getHTTPResponse_v2 gives get, http, response, v, 2."""
+    import re
+    return tuple(word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+", term))
+
+
 def project(text: str) -> str:
     """The one way by which layers, signatures, ledger and logs read text. The identity for now; later it redacts."""
     return text
