@@ -1,0 +1,69 @@
+"""Lines that say something went wrong, and which of them say the same."""
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from itertools import accumulate
+
+from byref.filters.units import MUST, Units
+
+# Lower-case signs of a failure. Found by `in`, which costs a tenth of an alternation in `re`.
+_SIGNS = (
+    "error", "fail", "exception", "traceback", "fatal", "panic", "critical", "denied", "not found", "no such", "cannot ",
+    "can't ", "unable to", "undefined", "unresolved", "refused", "timed out", "timeout", "killed", "abort", "segmentation", "unexpected",
+    "invalid", "conflict", "assert", "broken", "corrupt", "out of memory", "no space", "unrecoverable", "emerg", "alert",
+)
+# The word as a word of its own, or at the end of a CamelCase name: not error_handler.py, failover, 0 errors.
+_STRONG = re.compile(
+    r"(?:^|[^\w./-])(?:error|fatal|failed|failure|fail|panic(?:ked)?|exception|traceback|critical|err|emerg|alert|aborted|killed|segmentation fault|"
+    r"permission denied|access denied|connection refused|command not found|no such file|cannot|can't|unable to|out of memory|no space left|"
+    r"timed out|conflict|assertion failed|undefined (?:reference|symbol)|unresolved import|core dumped)(?=$|[^\w/-])"
+    r"|\b\w*(?:Error|Exception|Timeout|Failure|Fault)\b(?=[:(]|$|\s)|^E   |^FAILED |^(?:--- )?FAIL\b|✗|✖|❌|^not ok\b|"
+    r"\b(?:exit(?:ed)?|return(?:ed)?)(?: with)?(?: code| status)?[ :=]+[1-9]\d*\b",
+    re.I | re.M)
+_HARMLESS = re.compile(r"\b(?:0|no|zero|without) (?:\w+ )?(?:errors?|failures?|failed|exceptions?|conflicts?)\b|\berrors?[=:] ?0\b|\bfailed[=:] ?0\b", re.I)
+# Times, ids and addresses: what may differ between two reports of one fault. Numbers as such stay.
+_VOLATILE = re.compile(
+    r"\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)?|\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b|"
+    r"\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* +\d{1,2}\b|"
+    r"\b0x[0-9a-f]+\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{12,}\b|"
+    r"\b(?:pid|tid|thread|port)[ =:#]*\d+|\[\d+\]|/tmp/\S+|\b\d+(?:\.\d+)? ?(?:ms|s|us|µs|ns|sec|seconds)\b|\b\d{10,}\b", re.I)
+
+
+def masked(line: str) -> str:
+    """A line with its volatile fields masked: equal for two reports of one fault at one place."""
+    return _VOLATILE.sub("*", line).strip()
+
+
+def suspects(texts: list[str]) -> list[int]:
+    """Indexes of the lines that say something went wrong, ascending."""
+    low = "\n".join(texts).lower()
+    signs = [sign for sign in _SIGNS if sign in low]
+    if not signs and "✗" not in low and "❌" not in low and "not ok" not in low and "exit" not in low:
+        return []
+    ends = list(accumulate(len(text.lower()) + 1 for text in texts)) if len(low) != sum(map(len, texts)) + len(texts) - 1 \
+        else list(accumulate(len(text) + 1 for text in texts))
+    found = set()
+    for sign in (*signs, "✗", "❌", "not ok", "exit"):
+        at = low.find(sign)
+        while at >= 0:
+            line = bisect_right(ends, at)
+            found.add(line)
+            at = low.find(sign, ends[line])
+    return [i for i in sorted(found) if is_failure(texts[i])]
+
+
+def is_failure(line: str) -> bool:
+    """Whether a line reports a failure, rather than naming one or counting none."""
+    return bool(_STRONG.search(line)) and not (_HARMLESS.search(line) and not _STRONG.search(_HARMLESS.sub("", line)))
+
+
+def mark(units: Units, indexes: list[int]) -> None:
+    """Ranks failures as MUST; of those that say the same, the first and the last, the first with the count."""
+    first: dict[str, list[int]] = {}
+    for i in indexes:
+        first.setdefault(masked(units.texts[i]), []).append(i)
+    for same in first.values():
+        units.rank[same[0]] = units.rank[same[-1]] = MUST
+        if len(same) > 2:
+            units.repeats[same[0]] = (len(same), same[-1])

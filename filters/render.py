@@ -1,0 +1,170 @@
+"""From parts to the view: shape, units, selection, then text with markers that say what is left out and where it is."""
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from byref.filters.detect import detect
+from byref.filters.narrow import program
+from byref.filters.select import PLANS, Plan, Selection, select
+from byref.filters.units import Units
+from byref.proxy.contracts import Call, Gap, Part, Seen, Source, View
+from byref.proxy.errors import ConfigError
+from byref.proxy.text import SMALL, estimate
+
+# All that is ours in a view: a head starts with a ref; a gap with an address; a repeat with its count; a part's name stands alone.
+MARKER = re.compile(r"«(?:r[a-z2-7]{10}\b|(?:[\w.-]{1,32}:)?(?:L\d|b\d|\$)|×\d|[\w.-]{1,32}»)[^«»\n]*»?")
+
+
+def view(ref: str, parts: Sequence[tuple[Part, Source]], call: Call, seen: Seen, profile: str = "auto", budget: int | None = None) -> View:
+    """The view of an output. budget: at most about so many tokens. Raises `ConfigError` for a profile that does not exist."""
+    if profile not in PLANS:
+        raise ConfigError(f"no profile {profile!r}; there are {', '.join(PLANS)}")
+    plan = PLANS[profile]
+    if budget is not None:
+        plan = Plan(plan.threshold, max(200, budget * 3), plan.gap, plan.shown, plan.scent, plan.thin)
+    raws = [source.read().decode("utf-8", "surrogateescape") for _, source in parts]
+    cut = [_part(part, raw, call, seen, plan) for (part, _), raw in zip(parts, raws, strict=True)]
+    size, total = sum(map(len, raws)), sum(c.size for c in cut)
+    reduced = [c for c in cut if c.gaps or c.changed]
+    head = _head(ref, call, cut) if reduced else ""
+    if not reduced or size <= SMALL or total + len(head) + 1 > size - max(64, size // 16):
+        return View("", tuple(raws), shape=cut[0].shape if cut else "text",
+                    lines=frozenset().union(*(c.all_lines() for c in cut)), terms=frozenset().union(*(c.all_terms() for c in cut)))
+    texts = tuple(_printable(_prefix(part, parts) + c.text) for (part, _), c in zip(parts, cut, strict=True))
+    return View(head + "\n", texts, tuple(g for c in cut for g in c.gaps), max(cut, key=lambda c: c.size).shape, False,
+                frozenset().union(*(c.shown_lines() for c in cut)), frozenset().union(*(c.shown_terms() for c in cut)))
+
+
+class _Cut:
+    """One part, cut and chosen: its text, its gaps, and what it shows."""
+
+    __slots__ = ("changed", "gaps", "named", "raw", "selection", "shape", "shown", "size", "text", "units")
+
+    def __init__(self, shape: str, units: Units, selection: Selection) -> None:
+        self.shape, self.units, self.selection = shape, units, selection
+        self.gaps: list[Gap] = []
+        self.named: set[str] = set()
+        self.text, self.changed, self.size = "", False, 0
+
+    def shown_lines(self) -> set[str]:
+        return {key for key, kept in zip(self.units.keys, self.selection.keep, strict=True) if kept and key}
+
+    def shown_terms(self) -> set[str]:
+        rows = [row for row, kept in zip(self.selection.rows, self.selection.keep, strict=True) if kept]
+        return set().union(self.named, *rows)
+
+    def all_lines(self) -> set[str]:
+        return set(self.units.keys)
+
+    def all_terms(self) -> set[str]:
+        return set().union(*self.selection.rows)
+
+
+def _part(part: Part, raw: str, call: Call, seen: Seen, plan: Plan) -> _Cut:
+    shape, units = detect(raw, call, part.media)
+    cut = _Cut(shape, units, select(units, call, seen, plan))
+    out: list[str] = []
+    keep, n = cut.selection.keep, len(units.texts)
+    visible: set[str] = set().union(*(row for row, kept in zip(cut.selection.rows, keep, strict=True) if kept))
+    i = 0
+    while i < n:
+        j = i
+        if keep[i]:
+            while j < n and keep[j]:
+                j += 1
+            _block(out, units, i, j, plan)
+        else:
+            while j < n and not keep[j]:
+                j += 1
+            out.append(_gap(cut, part, i, j, visible, plan) + "\n")
+        i = j
+    text = "".join(out)
+    if cut.gaps and text.endswith("\n") and not raw.endswith("\n"):
+        text = text[:-1]
+    cut.text = text
+    cut.changed = units.rendered or len(text) < len(raw) - 40
+    cut.size = len(text)
+    return cut
+
+
+def _block(out: list[str], units: Units, i: int, j: int, plan: Plan) -> None:
+    """Writes units i to j-1: shared heads once, line numbers at the start and at every tenth line."""
+    texts, labels, heads, glued = units.texts, units.labels, units.heads, units.glued
+    first = True
+    k = i
+    while k < j:
+        if glued is not None and glued[k] and not first:
+            out[-1] = out[-1][:-1]
+        if labels is not None and labels[k]:
+            label = labels[k]
+            number = label.rstrip("→\t:| ")
+            if first or not plan.thin or number.endswith("0") or len(number) > 3:
+                out.append(label)
+        if heads is not None and heads[k]:
+            head = heads[k]
+            m = k
+            while m < j and heads[m] == head:
+                m += 1
+            if m - k > 1:
+                out.append(_escaped(head[:-1]) + "\n")
+                out.extend(_escaped(texts[x]) + "\n" for x in range(k, m))
+            else:
+                out.append(_escaped(head + texts[k]) + "\n")
+            k = m
+            first = False
+            continue
+        out.append(_escaped(texts[k]) + "\n")
+        if k in units.repeats:
+            count, last = units.repeats[k]
+            out.append(f"«×{count} to {units.address(last, last)}»\n")
+        first = False
+        k += 1
+
+
+def _gap(cut: _Cut, part: Part, i: int, j: int, visible: set[str], plan: Plan) -> str:
+    """The marker of units i to j-1: address, count, and the terms inside that stand nowhere else."""
+    units, selection = cut.units, cut.selection
+    address = units.address(i, j - 1)
+    count = sum(units.counts[i:j]) if units.counts is not None else j - i
+    cut.gaps.append(Gap(part.name, address, count, units.name))
+    hidden = sum(map(len, units.texts[i:j])) + j - i
+    room = hidden * plan.scent // 100
+    worth = selection.worth
+    inside = {t for row in selection.rows[i:j] for t in row if t in worth and t not in visible and t not in cut.named}
+    names = []
+    for term in sorted(inside, key=lambda t: (-(worth[t] * 64 // (len(t) + 2)), t)):
+        if len(term) + 1 <= room and "«" not in term and "»" not in term:
+            names.append(term)
+            room -= len(term) + 1
+            cut.named.add(term)
+    prefix = "" if part.name in ("stdout", "text") else part.name + ":"
+    what = f" {count} {units.name}" if units.name != "lines" and count else ""
+    return f"«{prefix}{address}{what}{' ' if names else ''}{' '.join(names)}»"
+
+
+def _escaped(text: str) -> str:
+    return MARKER.sub(lambda m: "<" + m[0][1:], text) if "«" in text else text
+
+
+def _printable(text: str) -> str:
+    """Bytes that are not UTF-8 as U+FFFD: they stay addressable and fetch returns them exactly."""
+    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _prefix(part: Part, parts: Sequence[tuple[Part, Source]]) -> str:
+    return f"«{part.name}»\n" if len(parts) > 1 and part is not parts[0][0] and part.blob.size else ""
+
+
+def _head(ref: str, call: Call, cuts: list[_Cut]) -> str:
+    """The first line of a reduced view: ref, program and exit code where the call failed, how much stands."""
+    main = max(cuts, key=lambda c: len(c.units.texts))
+    units, keep = main.units, main.selection.keep
+    counts = units.counts
+    total = units.total if units.total is not None and counts is None else sum(counts) if counts is not None else len(keep)
+    stands = sum(c for c, kept in zip(counts, keep, strict=True) if kept) if counts is not None else min(total, sum(keep))
+    status = f" {program(call)} exit {call.exit_code}:" if call.exit_code else " error:" if call.is_error else ""
+    return f"«{ref}{status} {stands} of {total} {units.name}»"
+
+
+__all__ = ["MARKER", "estimate", "view"]

@@ -1,0 +1,66 @@
+"""Match lists: what grep, rg and search tools print, grouped by file so that a path stands once."""
+from __future__ import annotations
+
+import re
+
+from byref.filters.lines import split
+from byref.filters.narrow import command, narrowed
+from byref.filters.units import ANCHOR, MUST, PLAIN, Units
+from byref.proxy.contracts import Call
+
+# path:line:text and path-line-text (context); a path has no blank before its separator unless it starts like one
+_MATCH = re.compile(r"((?:[A-Za-z]:)?[^\s:][^:\n]{0,300}?)([:-])(\d+)\2")
+_PLAIN = re.compile(r"((?:\./|/|\w[\w.+-]*/)[^\s:]{1,300}|[\w.+-]{1,80}\.\w{1,8}):(?!//)")
+_NUMBERED = re.compile(r"(\d+)[:-]")
+_TOOLS = frozenset({"grep", "rg", "ripgrep", "ag", "ack", "search", "search_files", "grep_search", "codebase_search", "search_dir", "search_file", "find_file"})
+_COMMAND = re.compile(r"(?:^|&&|;|\|)\s*(?:git\s+)?(?:grep|egrep|fgrep|rg|ag|ack|zgrep)\b")
+_FOOT = re.compile(r"binary file|matches|\bfound \d+|^--$", re.I)
+
+
+class Matches:
+    name = "matches"
+
+    def match(self, call: Call, media: str, sample: str) -> int:
+        rows = [row for row in sample.split("\n")[:-1] or [sample] if row and row != "--"]
+        if not rows:
+            return 0
+        hits = sum(bool(_MATCH.match(row)) for row in rows)
+        if hits * 10 >= len(rows) * 7 and hits > 2:
+            return 85
+        asked = call.tool.lower() in _TOOLS or _COMMAND.search(command(call))
+        return 75 if asked and sum(bool(_MATCH.match(r) or _PLAIN.match(r) or _NUMBERED.match(r)) for r in rows) * 2 > len(rows) else 0
+
+    def units(self, text: str, call: Call) -> Units:
+        lines = split(text)
+        texts, heads, counts = [], [], []
+        rank = bytearray(len(lines.texts))
+        last = ""
+        previous = -1
+        glued = lines.glued or bytearray(len(lines.texts))
+        for i, row in enumerate(lines.texts):
+            found = None if glued[i] else _MATCH.match(row) or _PLAIN.match(row)
+            if found:
+                path = found[1]
+                texts.append(row[len(path) + 1:])
+                heads.append(row[:len(path) + 1])
+                counts.append(int(found.re is _PLAIN or found[2] == ":"))
+                if path != last:
+                    rank[i] = ANCHOR  # a file that has a match must stand in the view
+                    last = path
+                previous = i
+            else:
+                texts.append(row)
+                heads.append("")
+                counts.append(int(not glued[i] and bool(_NUMBERED.match(row))))
+                if not glued[i] and not _NUMBERED.match(row) and _FOOT.search(row) and row != "--":
+                    rank[i] = MUST
+        files = sum(r == ANCHOR for r in rank)
+        if files > 1 and files <= max(60, len(texts) // 4):
+            rank = bytearray(MUST if r == ANCHOR else r for r in rank)  # few enough that each file shows its first match
+        if previous < 0 and sum(counts) == 0:
+            counts = [1] * len(texts)
+        return Units(texts, lines.address, rank, [PLAIN] * len(texts), "matches", keys=[(h + t).strip() for h, t in zip(heads, texts, strict=True)],
+                     counts=counts, heads=heads, glued=lines.glued, whole=narrowed(call))
+
+
+SHAPE = Matches()
