@@ -37,6 +37,9 @@ PLANS = {
 }
 
 
+_WHOLE, _FULL = 800, 4000  # characters: below the first only what was shown collapses, from the second the threshold is the plan's
+
+
 @dataclass(slots=True)
 class Selection:
     """keep: 1 for each unit that stands. rows: the terms of each unit. worth: of every term new to the context. fresh: all terms."""
@@ -139,7 +142,8 @@ def _shown(units: Units, seen: Seen) -> bytearray | None:
 def _pick(scores: list[int], sizes: list[int], units: Units, shown: bytearray | None, plan: Plan, total: int) -> bytearray:
     n = len(scores)
     keep = bytearray(n)
-    threshold = plan.threshold
+    # What a small output saves does not pay for a repeat, whatever it holds.
+    threshold = plan.threshold if total >= _FULL else plan.threshold * (total - _WHOLE) // (_FULL - _WHOLE)
     if threshold < 0 or units.whole and total <= plan.cap:
         keep = bytearray(b"\1") * n
         if shown is not None:

@@ -10,6 +10,8 @@ from byref.proxy.contracts import Call
 
 NUMBERED = re.compile(r"^ *(\d+)(→|\t|: ?|\| ?)", re.M)
 _READERS = frozenset({"read", "view", "open", "open_file", "read_file", "edit", "multiedit", "str_replace_editor", "str_replace_based_edit_tool", "notebookread"})
+# What an edit prints back is what the next edit starts from: 18 % of its lines are edited again, against 3 % of a whole read's.
+_EDITORS = frozenset({"edit", "multiedit", "write", "str_replace_editor", "str_replace_based_edit_tool", "notebookedit", "apply_patch"})
 _READ_COMMAND = re.compile(r"^\s*(?:cat|nl|head|tail|sed|less|more|bat|open|goto|scroll_down|scroll_up|edit)\b(?!.*<<)")
 _DEFINITION = re.compile(
     r"^ *(?:@\w|(?:export |default |public |private |protected |static |abstract |final |async |pub(?:\(\w+\))? |unsafe |inline |virtual )*"
@@ -44,7 +46,8 @@ class Code:
             if _DEFINITION.match(t):
                 worth[i] = 6
         return Units(texts, lines.address, rank, worth, keys=[t.strip() for t in texts], glued=lines.glued, labels=labels,
-                     total=lines.numbers[-1] if lines.numbers else n, whole=narrowed(call))
+                     total=lines.numbers[-1] if lines.numbers else n,
+                     whole=narrowed(call) or call.tool.lower() in _EDITORS)
 
 
 SHAPE = Code()

@@ -1,0 +1,48 @@
+"""Patches: files, modes and hunks stand; what was changed is worth more than its context."""
+from __future__ import annotations
+
+import re
+
+from byref.filters.lines import split
+from byref.filters.units import MUST, Units
+from byref.proxy.contracts import Call
+
+_START = re.compile(r"^(?:diff --git |--- \S.*\n\+\+\+ |Index: )", re.M)
+_HUNK = re.compile(r"^@@ .* @@|^@@@ ", re.M)
+_HEADER = re.compile(r"^(?:diff --git |index [0-9a-f]+\.\.|--- |\+\+\+ |(?:old|new|deleted file|new file) mode |similarity index |rename (?:from|to) |copy (?:from|to) |Binary files |"
+                     r"GIT binary patch|@@ |commit [0-9a-f]{7,40}|Author: |Date: |Index: )")
+
+
+class Diff:
+    name = "diff"
+
+    def match(self, call: Call, media: str, sample: str) -> int:
+        return 88 if _START.search(sample) and (_HUNK.search(sample) or sample.startswith("diff --git ")) else 0
+
+    def units(self, text: str, call: Call) -> Units:
+        lines = split(text)
+        n = len(lines.texts)
+        rank, worth = bytearray(n), [0] * n
+        files: dict[int, int] = {}
+        changed = start = 0
+        for i, row in enumerate(lines.texts):
+            if row.startswith("diff --git "):
+                files[start], start, changed = changed, i, 0
+            if _HEADER.match(row):
+                rank[i] = MUST
+            elif row[:1] in "+-" and row:
+                worth[i] = 6
+                changed += 1
+        files[start] = changed
+        # A short change stands whole: a big data file must not push out two lines that matter.
+        bounds = [*sorted(files), n]
+        for first, last in zip(bounds, bounds[1:], strict=False):
+            if files[first] <= 12:
+                for i in range(first, last):
+                    if worth[i]:
+                        rank[i] = MUST
+        return Units(lines.texts, lines.address, rank, worth, keys=[t.strip() for t in lines.texts], glued=lines.glued,
+                     total=lines.numbers[-1] if lines.numbers else n, whole=len(text) < 12_000)
+
+
+SHAPE = Diff()
