@@ -1,0 +1,358 @@
+"""The `memory:` store: what one process keeps for as long as it lives. The same promises as on disk, but for durability."""
+from __future__ import annotations
+
+from _thread import RLock
+
+from byref.proxy.contracts import Blob, Capture, Output, Usage, Verified, View
+from byref.proxy.errors import Collision, Evicted, Expired, StoreError, StoreFull, Unknown
+from byref.proxy.store.memo import first_of, texts_to_keep
+from byref.proxy.store.rerun import rerun
+from byref.proxy.store.source import BytesSource
+from byref.proxy.text import check_ref, digest, ref_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from byref.proxy.contracts import Buffer, Clock, Event, Manifest, Source
+
+ROW = 512  # bytes that a call, an event or a tombstone counts for beside its texts, so that they too fill a quota
+MEMO_SHARE = 10  # the memo of evicted outputs may take up a tenth of the quota
+
+
+def connect(url: str, *, max_bytes: int, max_age: float, clock: Clock) -> MemoryStore:
+    return MemoryStore(url, max_bytes, max_age, clock)
+
+
+class _Held:
+    """An output that is held."""
+
+    __slots__ = ("captured", "manifest", "seq", "shape", "signature")
+
+    def __init__(self, seq: int, manifest: Manifest) -> None:
+        self.seq, self.manifest, self.captured, self.signature, self.shape = seq, manifest, 0.0, "", ""
+
+
+class _Call:
+    """A call and the memo of its view. capture holds no texts; texts is None where they are the raw parts."""
+
+    __slots__ = ("at", "capture", "shown", "texts", "tick")
+
+    def __init__(self, capture: Capture, texts: tuple[str, ...] | None, tick: int, at: float) -> None:
+        self.capture, self.texts, self.tick, self.at, self.shown = capture, texts, tick, at, True
+
+    @property
+    def cost(self) -> int:
+        capture = self.capture
+        return ROW + sum(map(len, self.texts or ())) + len(capture.shown_lines) + len(capture.shown_terms)
+
+
+class MemoryStore:
+    """A `Store` of plain dicts. Every method takes the one lock: nothing here waits for a disk."""
+
+    def __init__(self, url: str, max_bytes: int, max_age: float, clock: Clock) -> None:
+        self.url, self.max_bytes, self.max_age = url, max_bytes, max_age
+        self._clock, self._lock, self._closed = clock, RLock(), False
+        self._blobs: dict[str, bytes] = {}
+        self._pending: dict[str, bytes] = {}
+        self._outputs: dict[tuple[str, str], _Held] = {}
+        self._gone: dict[tuple[str, str], tuple[str, str]] = {}
+        self._calls: dict[str, list[_Call]] = {}
+        self._first: dict[tuple[str, str], _Call] = {}
+        self._ticks: dict[str, int] = {}
+        self._sessions: dict[tuple[str, str], bool] = {}
+        self._events: list[tuple[str, Event]] = []
+        self._seq = 0
+
+    # blobs
+
+    def writer(self) -> _Writer:
+        return _Writer(self)
+
+    def put(self, data: bytes) -> Blob:
+        """Takes bytes in under their hash; until an output refers to them, only this store object knows them."""
+        with self._lock:
+            self._check_open()
+            if len(data) > self.max_bytes:
+                raise StoreFull(f"{len(data)} bytes are more than the whole store may hold ({self.max_bytes})")
+            name = digest(data)
+            self._pending[name] = data
+            while len(self._pending) > 256 and sum(map(len, self._pending.values())) > self.max_bytes:
+                del self._pending[next(iter(self._pending))]
+            return Blob(name, len(data), data.count(b"\n"))
+
+    def open(self, digest: str) -> Source:
+        with self._lock:
+            data = self._blobs.get(digest, self._pending.get(digest))
+        if data is None:
+            raise Unknown(digest)
+        return BytesSource(data, digest)
+
+    # captures
+
+    def commit(self, capture: Capture) -> Capture:
+        with self._lock:
+            self._check_open()
+            check_ref(capture.ref)
+            key, now = (capture.scope, capture.ref), self._clock()
+            first = self._first.get((capture.context, capture.call_id)) if capture.call_id is not None else None
+            if first is not None and first.capture.scope != capture.scope:
+                raise Collision("this context and call belong to another scope")
+            held = self._outputs.get(key)
+            if held is not None and held.manifest != capture.manifest:
+                raise Collision(f"{capture.ref} names another output in this scope")
+            if first is None or first.capture.ref == capture.ref:
+                self._hold(key, capture, now)
+            if first is None:
+                self._record(capture, now)
+            self._make_room(key)
+            return self._given(first) if first is not None else capture
+
+    def _hold(self, key: tuple[str, str], capture: Capture, now: float) -> None:
+        held = self._outputs.get(key)
+        if held is None:
+            missing = [part.blob.digest for part in capture.manifest.parts if part.blob.digest not in self._blobs and part.blob.digest not in self._pending]
+            if missing:
+                raise Unknown(missing[0])
+            size = sum({part.blob.digest: part.blob.size for part in capture.manifest.parts}.values())
+            if size > self.max_bytes:
+                raise StoreFull(f"an output of {size} bytes is more than the whole store may hold ({self.max_bytes})")
+            for part in capture.manifest.parts:
+                if part.blob.digest not in self._blobs:
+                    self._blobs[part.blob.digest] = self._pending[part.blob.digest]
+            self._seq += 1
+            held = self._outputs[key] = _Held(self._seq, capture.manifest)
+            self._gone.pop(key, None)
+        for part in capture.manifest.parts:
+            self._pending.pop(part.blob.digest, None)
+        held.captured, held.signature, held.shape = now, capture.signature, capture.view.shape
+        self._sessions[capture.scope, capture.session] = True
+
+    def _record(self, capture: Capture, now: float) -> None:
+        tick = self._ticks[capture.context] = self._ticks.get(capture.context, 0) + 1
+        view = capture.view
+        kept = Capture(
+            capture.scope, capture.session, capture.context, capture.call_id, capture.ref, capture.manifest, capture.signature,
+            View(view.head, (), view.gaps, view.shape, view.passed), bytes(capture.shown_lines), bytes(capture.shown_terms), capture.elapsed)
+        call = _Call(kept, texts_to_keep(view, capture.manifest), tick, now)
+        self._calls.setdefault(capture.context, []).append(call)
+        if capture.call_id is not None:
+            self._first[capture.context, capture.call_id] = call
+        self._events.extend((capture.scope, event) for event in capture.events)
+
+    def _given(self, call: _Call) -> Capture:
+        return first_of(call.capture, call.texts, self.open)
+
+    def first(self, context: str, call_id: str) -> Capture | None:
+        with self._lock:
+            call = self._first.get((context, call_id))
+            if call is None:
+                return None
+            try:
+                return self._given(call)
+            except Unknown:
+                return None
+
+    # lookups
+
+    def resolve(self, scope: str, ref: str) -> Output:
+        check_ref(ref)
+        with self._lock:
+            held = self._outputs.get((scope, ref))
+            if held is not None:
+                if self._is_old(held.captured):
+                    raise Expired(ref, rerun(held.manifest))
+                return self._output(ref, held)
+            gone = self._gone.get((scope, ref))
+            if gone is None:
+                raise Unknown(ref)
+            raise (Expired if gone[0] == "expired" else Evicted)(ref, gone[1])
+
+    def _output(self, ref: str, held: _Held) -> Output:
+        return Output(held.seq, ref, held.manifest, held.signature, held.captured, held.shape)
+
+    def recent(self, scope: str, *, session: str | None = None, signature: str | None = None, limit: int = 20) -> Sequence[Output]:
+        with self._lock:
+            refs = None if session is None else {
+                call.capture.ref for call in self._all_calls() if call.capture.scope == scope and call.capture.session == session}
+            found = [self._output(ref, held) for (place, ref), held in self._outputs.items() if place == scope
+                     and not self._is_old(held.captured) and (refs is None or ref in refs) and signature in (None, held.signature)]
+        return sorted(found, key=lambda output: (output.captured, output.seq), reverse=True)[:max(limit, 0)]
+
+    def changes(self, scope: str, after: int, limit: int = 1000) -> Sequence[Output]:
+        with self._lock:
+            found = [self._output(ref, held) for (place, ref), held in self._outputs.items()
+                     if place == scope and held.seq > after and not self._is_old(held.captured)]
+        return sorted(found, key=lambda output: output.seq)[:max(limit, 0)]
+
+    def shown(self, context: str) -> Sequence[tuple[int, bytes, bytes]]:
+        with self._lock:
+            return [(call.tick, call.capture.shown_lines, call.capture.shown_terms) for call in self._calls.get(context, ()) if call.shown]
+
+    def tick(self, context: str) -> int:
+        with self._lock:
+            return self._ticks.get(context, 0)
+
+    def forget(self, context: str) -> None:
+        with self._lock:
+            for call in self._calls.get(context, ()):
+                call.shown = False
+
+    def close_session(self, scope: str, session: str) -> None:
+        with self._lock:
+            if (scope, session) in self._sessions:
+                self._sessions[scope, session] = False
+
+    # ledger
+
+    def log(self, scope: str, event: Event) -> None:
+        with self._lock:
+            self._check_open()
+            self._events.append((scope, event))
+
+    def events(self, scope: str | None = None, *, since: float = 0.0, session: str | None = None) -> Iterator[Event]:
+        with self._lock:
+            found = [event for place, event in self._events if scope in (None, place) and event.at >= since and session in (None, event.session)]
+        return iter(found)
+
+    # retention
+
+    def _is_old(self, captured: float) -> bool:
+        return self._clock() - captured > self.max_age
+
+    def _all_calls(self) -> Iterator[_Call]:
+        return (call for calls in self._calls.values() for call in calls)
+
+    def _held_bytes(self) -> int:
+        rows = ROW * (len(self._outputs) + len(self._gone) + len(self._events))
+        return rows + sum(map(len, self._blobs.values())) + sum(call.cost for call in self._all_calls())
+
+    def _drop(self, key: tuple[str, str], reason: str) -> None:
+        held = self._outputs.pop(key)
+        self._gone[key] = (reason, rerun(held.manifest))
+        self._drop_unused(held.manifest)
+
+    def _drop_unused(self, manifest: Manifest) -> None:
+        used = {part.blob.digest for held in self._outputs.values() for part in held.manifest.parts}
+        for part in manifest.parts:
+            if part.blob.digest not in used:
+                self._blobs.pop(part.blob.digest, None)
+
+    def _make_room(self, keep: tuple[str, str] | None) -> None:
+        if self._held_bytes() <= self.max_bytes:
+            return
+        self._drop_old()
+        closed = {(scope, ref): True for scope, ref in self._outputs}
+        for call in self._all_calls():
+            if self._sessions.get((call.capture.scope, call.capture.session)):
+                closed[call.capture.scope, call.capture.ref] = False
+        order = sorted((key for key in self._outputs if key != keep), key=lambda key: (not closed[key], self._outputs[key].captured, self._outputs[key].seq))
+        for key in order:
+            if self._held_bytes() <= self.max_bytes:
+                break
+            self._drop(key, "evicted")
+        self._trim_memo()
+        excess = self._held_bytes() - self.max_bytes
+        for rows in (self._events, self._gone):
+            count = min(len(rows), max(0, -(-excess // ROW)))
+            for name in list(rows)[:count] if isinstance(rows, dict) else ():
+                del self._gone[name]
+            if rows is self._events:
+                del self._events[:count]
+            excess -= count * ROW
+
+    def _drop_old(self) -> None:
+        for key in [key for key, held in self._outputs.items() if self._is_old(held.captured)]:
+            self._drop(key, "expired")
+
+    def _trim_memo(self) -> None:
+        """Drops the oldest memo of outputs that are gone, beyond its share, and all that is past its age."""
+        orphans = sorted((call for call in self._all_calls() if (call.capture.scope, call.capture.ref) not in self._outputs), key=lambda call: call.at)
+        size = sum(call.cost for call in orphans)
+        for call in orphans:
+            if size > self.max_bytes // MEMO_SHARE or self._is_old(call.at):
+                size -= call.cost
+                self._forget_call(call)
+
+    def _forget_call(self, call: _Call) -> None:
+        capture = call.capture
+        self._calls[capture.context].remove(call)
+        if capture.call_id is not None:
+            self._first.pop((capture.context, capture.call_id), None)
+
+    def gc(self) -> Usage:
+        with self._lock:
+            self._drop_old()
+            self._make_room(None)
+            self._trim_memo()
+            return self.usage()
+
+    def purge(self, scope: str, ref: str, *, everywhere: bool = False) -> None:
+        check_ref(ref)
+        with self._lock:
+            key = (scope, ref)
+            if key not in self._outputs and key not in self._gone:
+                raise Unknown(ref)
+            doomed = {key}
+            held = self._outputs.get(key)
+            if everywhere and held is not None:
+                names = {part.blob.digest for part in held.manifest.parts}
+                doomed |= {other for other, output in self._outputs.items() if any(part.blob.digest in names for part in output.manifest.parts)}
+            for key in doomed:
+                output = self._outputs.pop(key, None)
+                self._gone[key] = ("evicted", "")
+                if output is not None:
+                    self._drop_unused(output.manifest)
+                    for part in output.manifest.parts:
+                        self._pending.pop(part.blob.digest, None)
+            for call in [call for call in self._all_calls() if (call.capture.scope, call.capture.ref) in doomed]:
+                self._forget_call(call)
+            self._events = [(place, _nameless(event) if (place, event.ref) in doomed else event) for place, event in self._events]
+
+    def verify(self) -> Verified:
+        with self._lock:
+            damaged = [(name, "its bytes do not match its hash") for name, data in self._blobs.items() if digest(data) != name]
+            damaged += [(ref, "its manifest does not match it") for (_, ref), held in self._outputs.items() if ref_of(held.manifest) != ref]
+            return Verified(len(self._blobs), len(self._outputs), tuple(damaged))
+
+    def usage(self) -> Usage:
+        with self._lock:
+            raw = sum(map(len, self._blobs.values()))
+            return Usage(len(self._outputs), len(self._blobs), self._held_bytes(), raw, self.max_bytes, self.max_age)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            self._pending.clear()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreError("this store was closed")
+
+
+def _nameless(event: Event) -> Event:
+    from byref.proxy.contracts import Event
+    return Event(event.kind, event.at, event.session, "", event.tool, event.shape, event.numbers)
+
+
+class _Writer:
+    """Collects the bytes of one part."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store, self._data = store, bytearray()
+        self._blob: Blob | None = None
+
+    def write(self, data: Buffer) -> None:
+        if len(self._data) + len(data) > self._store.max_bytes:
+            self.abort()
+            raise StoreFull(f"the output is more than the whole store may hold ({self._store.max_bytes} bytes)")
+        self._data += data
+
+    def finish(self) -> Blob:
+        if self._blob is None:
+            self._blob = self._store.put(bytes(self._data))
+            self._data = bytearray()
+        return self._blob
+
+    def abort(self) -> None:
+        self._data = bytearray()
