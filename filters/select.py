@@ -144,7 +144,8 @@ def _pick(scores: list[int], sizes: list[int], units: Units, shown: bytearray | 
     keep = bytearray(n)
     # What a small output saves does not pay for a repeat, whatever it holds.
     threshold = plan.threshold if total >= _FULL else plan.threshold * (total - _WHOLE) // (_FULL - _WHOLE)
-    if threshold < 0 or units.whole and total <= plan.cap:
+    threshold = threshold * units.strictness // 100
+    if threshold <= 0:
         keep = bytearray(b"\1") * n
         if shown is not None:
             for i in range(n):

@@ -33,7 +33,8 @@ class Units:
     heads: what stands before a unit and is shared by its neighbours (`src/a.py:`), printed once as a heading.
     glued: 1 where a unit goes on within the raw line of the unit before it.
     repeats: for a unit that stands for later ones like it: (how many there are, the index of the last).
-    whole: True when the caller narrowed the output already, so that it should stay nearly whole.
+    strictness: percent of the plan's threshold that applies: 0 keeps all that was not shown yet, as where the caller
+        narrowed the output already; above 100 where little of a kind is ever used.
     """
 
     texts: list[str]
@@ -50,7 +51,7 @@ class Units:
     heads: list[str] | None = None
     glued: bytearray | None = None
     repeats: dict[int, tuple[int, int]] = field(default_factory=dict)
-    whole: bool = False
+    strictness: int = 100
 
 
 class Shape(Protocol):

@@ -47,7 +47,7 @@ class Code:
                 worth[i] = 6
         return Units(texts, lines.address, rank, worth, keys=[t.strip() for t in texts], glued=lines.glued, labels=labels,
                      total=lines.numbers[-1] if lines.numbers else n,
-                     whole=narrowed(call) or call.tool.lower() in _EDITORS)
+                     strictness=0 if narrowed(call) or call.tool.lower() in _EDITORS else 100)
 
 
 SHAPE = Code()

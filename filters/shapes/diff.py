@@ -42,7 +42,7 @@ class Diff:
                     if worth[i]:
                         rank[i] = MUST
         return Units(lines.texts, lines.address, rank, worth, keys=[t.strip() for t in lines.texts], glued=lines.glued,
-                     total=lines.numbers[-1] if lines.numbers else n, whole=len(text) < 12_000)
+                     total=lines.numbers[-1] if lines.numbers else n, strictness=0 if len(text) < 12_000 else 100)
 
 
 SHAPE = Diff()

@@ -38,7 +38,7 @@ class Log:
             if _BUILD.match(row):
                 worth[i] = -4
         units = Units(lines.texts, lines.address, rank, worth, keys=[t.strip() for t in lines.texts], glued=lines.glued,
-                      total=lines.numbers[-1] if lines.numbers else n, whole=narrowed(call))
+                      total=lines.numbers[-1] if lines.numbers else n, strictness=0 if narrowed(call) else 100)
         if n:
             rank[0] = rank[-1] = ANCHOR
         mark(units, suspects(units.texts))

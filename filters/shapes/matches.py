@@ -61,7 +61,7 @@ class Matches:
         if previous < 0 and sum(counts) == 0:
             counts = [1] * len(texts)
         return Units(texts, lines.address, rank, [PLAIN] * len(texts), "matches", keys=[(h + t).strip() for h, t in zip(heads, texts, strict=True)],
-                     counts=counts, heads=heads, glued=lines.glued, whole=narrowed(call) or len(text) < _WHOLE)
+                     counts=counts, heads=heads, glued=lines.glued, strictness=0 if narrowed(call) or len(text) < _WHOLE else 100)
 
 
 SHAPE = Matches()

@@ -50,7 +50,7 @@ class Tests:
         if not any(rank) and not any(counts):
             return None
         units = Units(texts, lines.address, rank, worth, keys=[t.strip() for t in texts], glued=lines.glued,
-                      total=lines.numbers[-1] if lines.numbers else n, whole=narrowed(call))
+                      total=lines.numbers[-1] if lines.numbers else n, strictness=0 if narrowed(call) else 100)
         rank[0] = max(rank[0], ANCHOR)
         rank[-1] = max(rank[-1], ANCHOR)
         mark(units, [i for i in suspects(texts) if worth[i] >= 0])

@@ -18,7 +18,7 @@ class Text:
         lines = split(text)
         n = len(lines.texts)
         units = Units(lines.texts, lines.address, bytearray(n), [0] * n, keys=[t.strip() for t in lines.texts], glued=lines.glued,
-                      total=lines.numbers[-1] if lines.numbers else n, whole=narrowed(call))
+                      total=lines.numbers[-1] if lines.numbers else n, strictness=0 if narrowed(call) else 100)
         if n:
             units.rank[0] = units.rank[-1] = ANCHOR
         if call.exit_code is not None or call.is_error:

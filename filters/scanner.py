@@ -1,0 +1,241 @@
+"""A scanner of JSON as it is written: spans, never values. What is complete in broken JSON stays usable.
+
+A JSON text may itself stand in a string, and that in a Python repr. A `Level` says how quotes, backslashes
+and newlines are spelled there. `Document` reads such a text in place: its escapes are folded to single
+characters that stand nowhere else, so that C code scans it as JSON without escapes, and they are unfolded
+to the very characters of the raw text before anything is shown or addressed.
+"""
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from byref.proxy.errors import Invalid
+
+# Noncharacters (Unicode 23.7): no text in interchange holds them. Two backslashes, an escaped quote, a
+# backslash, a backslash of an outer level, and a newline, return and tab that stand as themselves inside a string.
+_PAIR, _QUOTE, _BACK, _ODD, _LINE, _RETURN, _TAB = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5\ufdd6"
+_MARKS = re.compile("[\ufdd0-\ufdd6]")
+_STRING = r'"(?:[^"\\]++|\\(?:.|\Z))*+(?:"|\Z)'
+_SCALAR = re.compile(rf'{_STRING}|[^\s,:\[\]{{}}"]++', re.S)
+_BRACKET = re.compile(rf'(?:[^"\[\]{{}}]++|{_STRING})*+([\[\]{{}}]|\Z)', re.S)
+_BLANK = re.compile(r"[ \t\r\n\ufeff]*+")
+_NEXT = re.compile(r"[ \t\r\n]*+(,?)[ \t\r\n]*+")
+_COLON = re.compile(r"[ \t\r\n]*+:[ \t\r\n]*+")
+_TOKEN = re.compile(r'"[^"]*+("?)|([\[{])|([\]}])|(,)|(:)|[^\s"\[\]{},:]++')
+_WHOLE = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null|NaN|-?Infinity")
+
+Span: TypeAlias = tuple[int, int]
+Member: TypeAlias = tuple[int, int, int, int]  # name start, name end, value start, value end; an element's name is empty
+
+
+class Number(str):
+    """A number as it is written."""
+
+    __slots__ = ()
+
+
+Value: TypeAlias = "None | bool | Number | str | list[Value] | tuple[tuple[str, Value], ...]"
+_scan = json.JSONDecoder(object_pairs_hook=tuple, parse_int=Number, parse_float=Number, parse_constant=Number, strict=False).scan_once
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """How JSON is spelled where it stands. outer: the backslash of the text around it, empty at the top."""
+
+    quote: str = '"'
+    back: str = "\\"
+    outer: str = ""
+
+    def inner(self) -> Level:
+        """The level of a JSON text in a string of this one."""
+        return Level(self.back + self.quote, self.back * 2, self.back)
+
+    def fold(self, raw: str) -> str | None:
+        """The text with one character for each escape; None if it holds characters that are needed for that."""
+        if not raw.isascii() and _MARKS.search(raw):
+            return None
+        if self.outer:
+            raw = raw.replace("\n", _LINE).replace("\r", _RETURN).replace("\t", _TAB)
+        if "\\" not in raw:
+            return raw
+        raw = raw.replace(self.back * 2, _PAIR).replace(self.back + self.quote, _QUOTE)
+        if self.outer:
+            raw = raw.replace(self.quote, '"').replace(self.back, _BACK)
+            for letter, char in (("n", "\n"), ("r", "\r"), ("t", "\t")):
+                raw = raw.replace(self.outer + letter, char)
+            return raw.replace("\\", _ODD)
+        return raw.replace("\\", _BACK)
+
+    def unfold(self, text: str) -> str:
+        """What stands in the raw text for a piece of a folded one. unfold(a) + unfold(b) is unfold(a + b)."""
+        if self.outer:
+            text = text.replace(_ODD, "\\").replace("\n", self.outer + "n").replace("\r", self.outer + "r").replace("\t", self.outer + "t")
+            if self.quote != '"':
+                text = text.replace('"', self.quote)
+        if text.isascii():
+            return text
+        text = text.replace(_QUOTE, self.back + self.quote).replace(_PAIR, self.back * 2).replace(_BACK, self.back)
+        return text.replace(_LINE, "\n").replace(_RETURN, "\r").replace(_TAB, "\t") if self.outer else text
+
+
+TOP = Level()
+REPR = Level('"', "\\\\", "\\")  # JSON in a Python string literal
+
+
+class Document:
+    """A JSON text at its level. Positions in `text` are those of the folded text; `raw` gives those of the output."""
+
+    __slots__ = ("_cursor", "_members", "_same", "base", "level", "text")
+
+    def __init__(self, raw: str, level: Level = TOP, base: int = 0) -> None:
+        """base: where raw begins in the output. Raises `Invalid` if raw holds the noncharacters that fold needs."""
+        text = level.fold(raw)
+        if text is None:
+            raise Invalid("the text holds Unicode noncharacters; take bytes, such as b0-4096")
+        self.text, self.level, self.base = text, level, base
+        self._same = len(text) == len(raw)
+        self._cursor = (0, 0)
+        self._members: dict[int, list[Member]] = {}
+
+    def raw(self, at: int) -> int:
+        """The position in the output of a position in `text`. Quick when asked in ascending order."""
+        if self._same:
+            return self.base + at
+        start, raw = self._cursor if at >= self._cursor[0] else (0, 0)
+        raw += len(self.level.unfold(self.text[start:at]))
+        self._cursor = (at, raw)
+        return self.base + raw
+
+    def escaped(self, text: str) -> str:
+        """A piece of a string as it would be written at the top level, whatever the level it stands at."""
+        return TOP.unfold(text).replace(_ODD, "\\").replace(_LINE, "\n")
+
+    def roots(self) -> list[Member]:
+        """The values at the top: one, or one a line (NDJSON)."""
+        if -1 not in self._members:
+            self._members[-1] = list(_roots(self.text))
+        return self._members[-1]
+
+    def members(self, start: int) -> list[Member]:
+        """The members of the object, or elements of the array, that opens at start."""
+        if start not in self._members:
+            self._members[start] = list(members(self.text, start))
+        return self._members[start]
+
+    def inside(self, start: int, end: int) -> Document | None:
+        """The JSON text that the string from start to end holds, if it holds one."""
+        body = self.text[start + 1:end - 1 if end - 1 > start and self.text[end - 1] == '"' else end]
+        if self.text[start] != '"':
+            return None
+        raw = self.level.unfold(body)
+        document = Document(raw, self.level.inner(), self.raw(start + 1))
+        first = document.text.lstrip(" \t\r\n")[:1]
+        return document if first and first in "[{" else None
+
+
+def value_end(text: str, start: int) -> int:
+    """Where the value that starts here ends; the end of the text if it is cut off."""
+    if text[start] not in "[{":
+        scalar = _SCALAR.match(text, start)
+        return scalar.end() if scalar else start
+    depth = 0
+    for bracket in _BRACKET.finditer(text, start):
+        sign = bracket[1]
+        if sign == "":
+            break
+        depth += 1 if sign in "[{" else -1
+        if depth == 0:
+            return bracket.end()
+    return len(text)
+
+
+def members(text: str, start: int) -> Iterator[Member]:
+    """The members of the container that opens at start, up to its end or to where it is broken."""
+    named = text[start] == "{"
+    n = len(text)
+    at = _end(_BLANK, text, start + 1)
+    while at < n and text[at] not in "]}":
+        name = name_end = at
+        if named:
+            name_end = value_end(text, at)
+            colon = _COLON.match(text, name_end)
+            if text[at] != '"' or colon is None or colon.end() >= n:
+                return
+            at = colon.end()
+        end = value_end(text, at)
+        if end == at:
+            return
+        yield name, name_end, at, end
+        comma = _NEXT.match(text, end)
+        if comma is None or not comma[1]:
+            return
+        at = comma.end()
+
+
+def _roots(text: str) -> Iterator[Member]:
+    at = _end(_BLANK, text, 0)
+    while at < len(text):
+        end = value_end(text, at)
+        if end == at:
+            return
+        yield at, at, at, end
+        at = _end(_BLANK, text, end)
+
+
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    return found.end() if found else at
+
+
+def read(text: str, at: int = 0) -> tuple[Value, int, bool] | None:
+    """(value, end, complete) of the JSON at a position of a folded text; None if there is none.
+
+    Objects are tuples of (name, value), so that repeated names stay; strings are folded, numbers as written.
+    Of a text that is cut off or broken, what stands before the break. Raises RecursionError beyond a
+    nesting of several hundred.
+    """
+    try:
+        value, end = _scan(text, at)
+        return value, end, True
+    except StopIteration:
+        return None
+    except json.JSONDecodeError as fault:
+        limit = len(text) if fault.msg.startswith("Unterminated") else fault.pos
+    repaired, end = _closed(text, at, limit)
+    try:
+        return _scan(repaired, 0)[0], end, False
+    except (StopIteration, json.JSONDecodeError):
+        return None
+
+
+def _closed(text: str, start: int, limit: int) -> tuple[str, int]:
+    """Text from start, up to the last complete value before limit, with what is open closed; and where that is."""
+    stack: list[str] = []
+    cut, tail, named = start, "", False
+    for token in _TOKEN.finditer(text, start, limit):
+        kind = token.lastindex
+        if kind == 2:
+            stack.append("}" if token[2] == "{" else "]")
+            named = token[2] == "{"
+        elif kind == 3:
+            if not stack or stack.pop() != token[3]:
+                break
+        elif kind == 4:
+            named = bool(stack) and stack[-1] == "}"
+            continue
+        elif kind == 5:
+            named = False
+            continue
+        elif kind == 1:
+            if named:
+                continue
+            if not token[1]:
+                tail = '"'
+        elif named or not _WHOLE.fullmatch(token[0]):
+            break
+        cut = token.end()
+    return text[start:cut] + tail + "".join(reversed(stack)), cut
