@@ -1,0 +1,137 @@
+"""`byref run`: a command with its output stored whole and shown as a view. The cold path: nothing heavy is imported here.
+
+The command starts first and the rest of byref loads while it runs. Whatever fails in byref, the raw output goes through,
+each stream to its own descriptor and byte for byte, with one `byref:` line on stderr.
+"""
+from __future__ import annotations
+
+from byref.proxy.config import run_limit, scope_here, switched_off
+from byref.proxy.frontends import nested
+from byref.proxy.frontends.child import Child, become, failure
+from byref.proxy.frontends.held import complain, write_all
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from byref.proxy.gateway import Gateway
+
+USAGE = 2
+SESSION = "cli"  # what commands of the shell add to the ledger under, inside their scope
+# What argparse shows in the help of `run` and the loop below understands: option -> (metavar, help).
+OPTIONS: dict[str, tuple[str, str]] = {
+    "--raw": ("", "show everything; it is stored all the same"),
+    "--profile": ("NAME", "safe, auto or lean"),
+    "--budget": ("N", "tokens that the view may take, roughly"),
+    "--intent": ("TEXT", "what you look for: matching lines stay"),
+    "-c": ("TEXT", "run TEXT by `sh -c` instead of a command and its arguments"),
+}
+_SAFE = frozenset("%+,-./0123456789:=@ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
+
+
+def quote(word: str) -> str:
+    """A word as a POSIX shell reads it back; quoted only where needed, as `shlex.quote` does, which would import `re`."""
+    if word and _SAFE.issuperset(word):
+        return word
+    return "'" + word.replace("'", "'\"'\"'") + "'"
+
+
+def parse(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Options and the command that follows them. Raises ValueError with what is wrong."""
+    options: dict[str, str] = {}
+    at = 0
+    while at < len(words) and words[at].startswith("-") and words[at] != "--":
+        name, equals, value = words[at].partition("=") if words[at].startswith("--") else (words[at], "", "")
+        if name not in OPTIONS:
+            raise ValueError(f"no option {name}; options of the command itself come after it, or after --")
+        at += 1
+        if OPTIONS[name][0] and not equals:
+            if at == len(words):
+                raise ValueError(f"{name} needs a value")
+            value = words[at]
+            at += 1
+        elif equals and not OPTIONS[name][0]:
+            raise ValueError(f"{name} takes no value")
+        options[name] = value
+    command = list(words[at + (at < len(words) and words[at] == "--"):])
+    if "-c" in options and command:
+        raise ValueError("a command or -c TEXT, not both")
+    if "-c" not in options and not command:
+        raise ValueError("which command? byref run -- COMMAND [ARGUMENT ...], or byref run -c TEXT")
+    if "--budget" in options and not (options["--budget"].isascii() and options["--budget"].isdigit() and int(options["--budget"])):
+        raise ValueError("--budget is a number of tokens, such as 800")
+    return options, command
+
+
+def main(words: Sequence[str]) -> int:
+    """Exit codes: the command's own; 128 + N after signal N; 127 not found, 126 not executable; 2 wrong usage."""
+    try:
+        options, argv = parse(words)
+    except ValueError as fault:
+        complain(fault)
+        return USAGE
+    text = options.get("-c")
+    if text is not None:
+        argv = ["sh", "-c", text]
+    if switched_off():
+        return _not_started(argv[0], become(argv))
+    nested.tell()
+    inside = nested.announce()
+    child = Child(argv)
+    try:
+        child.start()
+    except (OSError, ValueError) as fault:  # ValueError: a NUL byte in an argument
+        return _not_started(argv[0], fault)
+    gateway = _open(child, options)
+    code = child.watch()
+    try:
+        if nested.told(inside):
+            child.held.release()
+        if gateway is not None and not child.held.released:
+            _show(child, gateway, text if text is not None else " ".join(map(quote, argv)), code, options)
+    except BrokenPipeError:
+        pass
+    except OSError as fault:
+        complain(f"the output could not be written: {fault.strerror}")
+        code = code or 1
+    return code
+
+
+def _not_started(command: str, fault: OSError | ValueError) -> int:
+    code, message = failure(command, fault)
+    complain(message)
+    return code
+
+
+def _open(child: Child, options: dict[str, str]) -> Gateway | None:
+    """The gateway, loaded while the command runs already; None after a fault, and then the command's output streams through."""
+    try:
+        from byref.proxy.gateway import open as open_gateway
+        child.held.limit = run_limit()
+        return open_gateway(profile=options.get("--profile"))
+    except Exception as fault:
+        child.held.release(fault)
+        return None
+
+
+def _show(child: Child, gateway: Gateway, command: str, code: int, options: dict[str, str]) -> None:
+    """Stores what the child wrote and writes its view, each stream's to its own descriptor."""
+    try:
+        session = gateway.session(SESSION, scope=gateway.settings.scope or scope_here(), proven=False)
+        shown = session.capture(
+            tool="shell", args={"command": command}, exit_code=code, raw="--raw" in options, intent=options.get("--intent", ""),
+            budget=int(options["--budget"]) if "--budget" in options else None,
+            output={stream.name: stream.content() for stream in child.held.streams})
+        gateway.close()
+    except Exception as fault:
+        child.held.release(fault)
+        return
+    if shown.warning:
+        complain(shown.warning)
+    if shown.passed:
+        child.held.release()
+        return
+    write_all(1, shown.head.encode())
+    for stream in child.held.streams:
+        for block in shown.blocks(stream.name):
+            write_all(stream.target, block)
