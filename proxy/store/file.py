@@ -1,0 +1,361 @@
+"""The `file:` store: blobs and a catalog in one folder that many processes and threads use at once."""
+from __future__ import annotations
+
+import os
+from _thread import RLock
+
+from byref.proxy.contracts import Usage, Verified
+from byref.proxy.errors import Collision, ConfigError, Corrupt, Evicted, Expired, StoreBusy, StoreFull, Unknown
+from byref.proxy.store.blobs import BlobFile, BlobFolder, FileWriter
+from byref.proxy.store.catalog import PAGE, Catalog, fault, number, string, text
+from byref.proxy.store.memo import first_of
+from byref.proxy.store.records import CALL, EVENT, OUTPUT, call_of, event_of, insert_call, insert_event, output_of, read_manifest
+from byref.proxy.store.source import BytesSource
+from byref.proxy.text import check_ref
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from byref.proxy.contracts import Blob, Capture, Clock, Event, Output, Source
+    from byref.proxy.store.catalog import Row, Value, Write
+    from byref.proxy.store.retention import Retention
+
+SMALL = 8 << 10  # bytes; up to here a blob lies in the catalog: no file, no folder and no zstandard for it
+WAL = 1000 * PAGE  # bytes of the WAL between checkpoints: 4 MB, a few hundred commits
+PENDING = 256  # blobs whose outputs are not committed yet; a caller that never commits must not fill the memory
+
+
+def connect(url: str, *, max_bytes: int, max_age: float, clock: Clock) -> FileStore:
+    path = url.partition(":")[2]
+    if path.startswith("//"):
+        path = path[2:]
+    if not path.startswith("/"):
+        raise ConfigError(f"the store's URL {url!r} needs a full path, such as file:/home/me/.local/share/byref")
+    return FileStore(url, os.path.normpath(path), max_bytes, max_age, clock)
+
+
+class FileStore:
+    """A `Store` in a folder: `catalog.db`, `blobs/`, `tmp/`, `lock`."""
+
+    def __init__(self, url: str, root: str, max_bytes: int, max_age: float, clock: Clock) -> None:
+        self.url, self.max_bytes, self.max_age = url, max_bytes, max_age
+        self._root, self._clock = root, clock
+        self._wal = min(WAL, max_bytes // 20)
+        self._catalog = Catalog(root, self._wal)
+        self._blobs = BlobFolder(root, max_bytes)
+        self._pending: dict[str, _Pending] = {}
+        self._lock = RLock()
+
+    # blobs
+
+    def writer(self) -> FileWriter:
+        return FileWriter(self._blobs, SMALL, self._keep)
+
+    def _keep(self, blob: Blob, content: bytes | BlobFile) -> None:
+        with self._lock:
+            pending = self._pending.get(blob.digest)
+            if pending is None:
+                self._pending[blob.digest] = _Pending(content)
+            else:
+                pending.uses += 1
+                if isinstance(content, BlobFile):
+                    content.release()
+            while len(self._pending) > PENDING:
+                self._pending.pop(next(iter(self._pending))).release()
+
+    def _settle(self, capture: Capture) -> None:
+        """The blobs of a capture need no keeping any more: they are held, or never will be."""
+        with self._lock:
+            for part in capture.manifest.parts:
+                pending = self._pending.get(part.blob.digest)
+                if pending is not None:
+                    pending.uses -= 1
+                    if pending.uses <= 0:
+                        del self._pending[part.blob.digest]
+                        pending.release()
+
+    def open(self, digest: str) -> Source:
+        with self._lock:
+            pending = self._pending.get(digest)
+            if pending is not None:
+                content = pending.content
+                return BytesSource(content, digest) if isinstance(content, bytes) else content.open(digest)
+        for _ in range(2):
+            rows = self._catalog.read("SELECT data, data IS NULL, size FROM blobs WHERE digest = ?", (text(digest),))
+            if not rows:
+                raise Unknown(digest)
+            data, is_file, _ = rows[0]
+            if not is_file:
+                return BytesSource(data if isinstance(data, bytes) else string(data).encode(), digest)
+            try:
+                return self._blobs.open(digest)
+            except FileNotFoundError:
+                continue  # retention may just have removed row and file
+            except OSError as error:
+                raise fault(error, self._root) from error
+        raise Corrupt(digest, "its file is missing")
+
+    # captures
+
+    def commit(self, capture: Capture) -> Capture:
+        check_ref(capture.ref)
+        now = self._clock()
+        try:
+            with self._write() as write:
+                given = self._commit(write, self._retention(write, now), capture, now)
+        except (Collision, StoreFull):
+            self._settle(capture)
+            raise
+        self._settle(capture)
+        return given
+
+    def _commit(self, write: Write, retention: Retention, capture: Capture, now: float) -> Capture:
+        scope = text(capture.scope)
+        first = None
+        if capture.call_id is not None:
+            first = write.row(f"SELECT {CALL} FROM calls WHERE context = ? AND call_id = ?", (text(capture.context), text(capture.call_id)))
+            if first is not None and first[0] != scope:
+                raise Collision("this context and call belong to another scope")
+        row = write.row(f"SELECT {OUTPUT} FROM outputs WHERE ref = ? AND scope = ?", (capture.ref, scope))
+        if row is not None and output_of(row, write.rows).manifest != capture.manifest:
+            raise Collision(f"{capture.ref} names another output in this scope")
+        if first is not None and first[4] != capture.ref:
+            given = self._given(first, write.rows)
+            if given is not None:
+                return given
+            # The view that passed was the bytes themselves, and they are gone: there is nothing left to repeat.
+            write.run("UPDATE calls SET call_id = NULL WHERE context = ? AND call_id = ?", (text(capture.context), text(capture.call_id or "")))
+            first = None
+        if row is None:
+            seq = self._insert(write, retention, capture, now)
+        else:
+            seq = number(row[0])
+            write.run("UPDATE outputs SET captured = ?, signature = ?, shape = ?, closed = 0 WHERE seq = ?",
+                      (now, text(capture.signature), text(capture.view.shape), seq))
+            self._heal(write, capture)
+        write.run("INSERT INTO sessions VALUES (?, ?, 0) ON CONFLICT DO UPDATE SET closed = 0 WHERE closed", (scope, text(capture.session)))
+        if first is None:
+            tick = write.row("SELECT max(tick) FROM calls WHERE context = ?", (text(capture.context),))
+            insert_call(write.run, capture, (number(tick[0]) if tick else 0) + 1, now)
+            for event in capture.events:
+                insert_event(write.run, capture.scope, event)
+        retention.apply(seq)
+        if first is None:
+            return capture
+        return self._given(first, write.rows) or capture
+
+    def _insert(self, write: Write, retention: Retention, capture: Capture, now: float) -> int:
+        scope, manifest = text(capture.scope), capture.manifest
+        write.run("UPDATE totals SET seq = seq + 1")
+        row = write.row("SELECT seq FROM totals")
+        seq = number(row[0]) if row else 0
+        write.run("INSERT INTO outputs (seq, scope, ref, tool, arguments, exit_code, is_error, signature, captured, shape) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                  (seq, scope, capture.ref, text(manifest.tool), text(manifest.arguments), manifest.exit_code, int(manifest.is_error),
+                   text(capture.signature), now, text(capture.view.shape)))
+        for position, part in enumerate(manifest.parts):
+            write.run("INSERT INTO parts VALUES (?, ?, ?, ?, ?)", (seq, position, text(part.name), text(part.media), self._insert_blob(write, part.blob)))
+        if write.row("SELECT 1 FROM gone WHERE ref = ? AND scope = ?", (capture.ref, scope)):
+            write.run("DELETE FROM gone WHERE ref = ? AND scope = ?", (capture.ref, scope))
+        retention.adopt(capture.scope, capture.ref)
+        return seq
+
+    def _insert_blob(self, write: Write, blob: Blob) -> int:
+        row = write.row("SELECT id, data IS NULL FROM blobs WHERE digest = ?", (blob.digest,))
+        if row is not None:
+            self._heal_blob(write, blob.digest, bool(row[1]))
+            return number(row[0])
+        with self._lock:
+            pending = self._pending.get(blob.digest)
+            content = pending.content if pending else None
+        data: Value = None
+        if isinstance(content, bytes):
+            data, stored = content, len(content)
+        else:
+            if not self._blobs.holds(blob.digest):
+                if content is None:
+                    raise Unknown(blob.digest)
+                content.place_again(blob.digest)
+            stored = self._blobs.stored(blob.digest)
+            write.run("UPDATE totals SET files = files + ?", (stored,))
+        return write.run("INSERT INTO blobs (digest, size, lines, stored, data) VALUES (?, ?, ?, ?, ?)", (blob.digest, blob.size, blob.lines, stored, data))
+
+    def _heal(self, write: Write, capture: Capture) -> None:
+        for part in capture.manifest.parts:
+            row = write.row("SELECT data IS NULL FROM blobs WHERE digest = ?", (part.blob.digest,))
+            if row is not None:
+                self._heal_blob(write, part.blob.digest, bool(row[0]))
+
+    def _heal_blob(self, write: Write, digest: str, is_file: bool) -> None:
+        """Bytes that came again replace held ones that were damaged or lost meanwhile."""
+        with self._lock:
+            pending = self._pending.get(digest)
+            content = pending.content if pending else None
+        if isinstance(content, bytes) and not is_file:
+            write.run("UPDATE blobs SET data = ? WHERE digest = ? AND data IS NOT ?", (content, digest, content))
+        elif isinstance(content, BlobFile) and is_file and not self._blobs.holds(digest):
+            content.place_again(digest)
+
+    def _given(self, row: Row, rows: _Rows) -> Capture | None:
+        """A call as it was first committed. None where its view was the bytes themselves and they are gone."""
+        found = rows(f"SELECT {OUTPUT} FROM outputs WHERE ref = ? AND scope = ?", (row[4], row[0]))
+        if not found and row[-1] is None:
+            return None
+        manifest = output_of(found[0], rows).manifest if found else read_manifest(string(row[-1]))
+        capture, texts = call_of(row, manifest)
+        try:
+            return first_of(capture, texts, self.open)
+        except Unknown:
+            return None
+
+    def first(self, context: str, call_id: str) -> Capture | None:
+        rows = self._catalog.read(f"SELECT {CALL} FROM calls WHERE context = ? AND call_id = ?", (text(context), text(call_id)))
+        return self._given(rows[0], self._catalog.read) if rows else None
+
+    # lookups
+
+    def _oldest(self) -> float:
+        return self._clock() - self.max_age
+
+    def resolve(self, scope: str, ref: str) -> Output:
+        check_ref(ref)
+        rows = self._catalog.read(f"SELECT {OUTPUT} FROM outputs WHERE ref = ? AND scope = ?", (ref, text(scope)))
+        if rows:
+            output = output_of(rows[0], self._catalog.read)
+            if output.captured < self._oldest():
+                from byref.proxy.store.rerun import rerun
+                raise Expired(ref, rerun(output.manifest))
+            return output
+        gone = self._catalog.read("SELECT reason, call FROM gone WHERE ref = ? AND scope = ?", (ref, text(scope)))
+        if not gone:
+            raise Unknown(ref)
+        raise (Expired if gone[0][0] == "expired" else Evicted)(ref, string(gone[0][1]))
+
+    def recent(self, scope: str, *, session: str | None = None, signature: str | None = None, limit: int = 20) -> Sequence[Output]:
+        query, values = f"SELECT {OUTPUT} FROM outputs o WHERE scope = ? AND captured >= ?", [text(scope), self._oldest()]
+        if signature is not None:
+            query, values = query + " AND signature = ?", [*values, text(signature)]
+        if session is not None:
+            query += " AND EXISTS (SELECT 1 FROM calls c WHERE c.ref = o.ref AND c.scope = o.scope AND c.session = ?)"
+            values = [*values, text(session)]
+        rows = self._catalog.read(query + " ORDER BY captured DESC, seq DESC LIMIT ?", [*values, max(limit, 0)])
+        return [output_of(row, self._catalog.read) for row in rows]
+
+    def changes(self, scope: str, after: int, limit: int = 1000) -> Sequence[Output]:
+        rows = self._catalog.read(f"SELECT {OUTPUT} FROM outputs WHERE seq > ? AND scope = ? AND captured >= ? ORDER BY seq LIMIT ?",
+                                  (after, text(scope), self._oldest(), max(limit, 0)))
+        return [output_of(row, self._catalog.read) for row in rows]
+
+    def shown(self, context: str) -> Sequence[tuple[int, bytes, bytes]]:
+        rows = self._catalog.read("SELECT tick, lines, terms FROM calls WHERE context = ? AND shown ORDER BY tick", (text(context),))
+        return [(number(tick), _bytes(lines), _bytes(terms)) for tick, lines, terms in rows]
+
+    def tick(self, context: str) -> int:
+        rows = self._catalog.read("SELECT max(tick) FROM calls WHERE context = ?", (text(context),))
+        return number(rows[0][0])
+
+    def forget(self, context: str) -> None:
+        with self._write() as write:
+            write.run("UPDATE calls SET shown = 0 WHERE context = ? AND shown", (text(context),))
+
+    def close_session(self, scope: str, session: str) -> None:
+        with self._write() as write:
+            write.run("UPDATE sessions SET closed = 1 WHERE scope = ? AND session = ?", (text(scope), text(session)))
+            write.run("UPDATE outputs SET closed = 1 WHERE scope = ?1 AND NOT closed AND ref IN (SELECT ref FROM calls WHERE scope = ?1 AND session = ?2)"
+                      " AND NOT EXISTS (SELECT 1 FROM calls c JOIN sessions s ON s.scope = c.scope AND s.session = c.session"
+                      " WHERE c.ref = outputs.ref AND c.scope = ?1 AND NOT s.closed)", (text(scope), text(session)))
+
+    # ledger
+
+    def log(self, scope: str, event: Event) -> None:
+        with self._write(durable=False) as write:
+            insert_event(write.run, scope, event)
+
+    def events(self, scope: str | None = None, *, since: float = 0.0, session: str | None = None) -> Iterator[Event]:
+        last = 0
+        while True:  # in pages, so that a slow reader keeps no WAL from being emptied
+            rows = self._catalog.read(
+                f"SELECT {EVENT} FROM events WHERE id > ?1 AND at >= ?2 AND (?3 IS NULL OR scope = ?3) AND (?4 IS NULL OR session = ?4)"
+                " ORDER BY id LIMIT 1000", (last, since, None if scope is None else text(scope), None if session is None else text(session)))
+            if not rows:
+                return
+            last = number(rows[-1][0])
+            yield from map(event_of, rows)
+
+    # retention
+
+    def _write(self, durable: bool = True) -> Write:
+        return self._catalog.write(durable)
+
+    def _retention(self, write: Write, now: float) -> Retention:
+        from byref.proxy.store.retention import Retention
+        for digest, in write.rows("SELECT digest FROM doomed"):
+            if not write.row("SELECT 1 FROM blobs WHERE digest = ?", (digest,)):
+                self._blobs.remove(string(digest))
+            write.run("DELETE FROM doomed WHERE digest = ?", (digest,))
+        return Retention(write, self._blobs, self.max_bytes, now - self.max_age, self._wal)
+
+    def gc(self) -> Usage:
+        try:
+            self._blobs.sweep()
+            with self._write() as write:
+                self._retention(write, self._clock()).apply(0, everything=True)
+                for digest, _ in self._blobs.digests():
+                    if not write.row("SELECT 1 FROM blobs WHERE digest = ?", (digest,)):
+                        self._blobs.remove(digest)
+                row = write.row("SELECT coalesce(sum(stored), 0) FROM blobs WHERE data IS NULL")
+                write.run("UPDATE totals SET files = ?", (row[0] if row else 0,))
+        except OSError as error:
+            raise fault(error, self._root) from error
+        self._catalog.truncate_wal(0)
+        return self.usage()
+
+    def purge(self, scope: str, ref: str, *, everywhere: bool = False) -> None:
+        check_ref(ref)
+        try:
+            self._blobs.sweep()
+            with self._write() as write:
+                self._retention(write, self._clock()).purge(scope, ref, everywhere)
+        except OSError as error:
+            raise fault(error, self._root) from error
+        if not self._catalog.truncate_wal(5.0):
+            raise StoreBusy(f"{ref} is removed, but others still read the journal that has its bytes; purge it again when they are done")
+
+    def verify(self) -> Verified:
+        from byref.proxy.store.checking import verify
+        return verify(self._catalog.read, self.open)
+
+    def usage(self) -> Usage:
+        outputs, blobs, raw, files = self._catalog.read(
+            "SELECT (SELECT count(*) FROM outputs), count(*), coalesce(sum(size), 0), (SELECT files FROM totals) FROM blobs")[0]
+        return Usage(number(outputs), number(blobs), number(files) + self._catalog.sizes()[0], number(raw), self.max_bytes, self.max_age)
+
+    def close(self) -> None:
+        with self._lock:
+            for pending in self._pending.values():
+                pending.release()
+            self._pending.clear()
+        self._catalog.close()
+
+
+def _bytes(value: Value) -> bytes:
+    return value if isinstance(value, bytes) else b""
+
+
+class _Pending:
+    """A blob that is durable, or small, and whose output is not committed yet."""
+
+    __slots__ = ("content", "uses")
+
+    def __init__(self, content: bytes | BlobFile) -> None:
+        self.content, self.uses = content, 1
+
+    def release(self) -> None:
+        if isinstance(self.content, BlobFile):
+            self.content.release()
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    _Rows = Callable[[str, tuple[Value, ...]], list[Row]]

@@ -1,0 +1,88 @@
+"""Rows of the catalog and the records of the contract, one into the other. Runs inside a transaction, decides nothing."""
+from __future__ import annotations
+
+from byref.proxy.contracts import Blob, Capture, Event, Gap, Manifest, Output, Part, View
+from byref.proxy.store.catalog import number, string, text
+from byref.proxy.store.memo import texts_to_keep
+from byref.proxy.text import canonical
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from byref.proxy.store.catalog import Row, Value
+
+    Rows = Callable[[str, tuple[Value, ...]], list[Row]]
+    Run = Callable[[str, tuple[Value, ...]], int]
+
+OUTPUT = "seq, ref, tool, arguments, exit_code, is_error, signature, captured, shape"
+EVENT = "id, kind, at, session, ref, tool, shape, numbers"
+CALL = "scope, session, context, call_id, ref, signature, elapsed, shape, passed, head, memo, lines, terms, manifest"
+ROW = 512  # bytes that a row counts for beside its texts: its columns, its share of four indexes
+
+
+def output_of(row: Row, rows: Rows) -> Output:
+    """An output from a row of the columns OUTPUT."""
+    seq, ref, tool, arguments, exit_code, is_error, signature, captured, shape = row
+    manifest = Manifest(string(tool), string(arguments), parts_of(number(seq), rows), None if exit_code is None else number(exit_code), bool(is_error))
+    return Output(number(seq), string(ref), manifest, string(signature), float(captured or 0), string(shape))
+
+
+def parts_of(seq: int, rows: Rows) -> tuple[Part, ...]:
+    found = rows("SELECT p.name, p.media, b.digest, b.size, b.lines FROM parts p JOIN blobs b ON b.id = p.blob WHERE p.seq = ? ORDER BY p.position", (seq,))
+    return tuple(Part(string(name), string(media), Blob(string(digest), number(size), number(lines))) for name, media, digest, size, lines in found)
+
+
+def write_manifest(manifest: Manifest) -> str:
+    """A manifest with its parts' line counts, for the memo of an output that is gone."""
+    return canonical([
+        manifest.tool, manifest.arguments, manifest.exit_code, manifest.is_error,
+        [[part.name, part.media, part.blob.digest, part.blob.size, part.blob.lines] for part in manifest.parts]])
+
+
+def read_manifest(stored: str) -> Manifest:
+    import json
+    tool, arguments, exit_code, is_error, parts = json.loads(stored)
+    return Manifest(tool, arguments, tuple(Part(name, media, Blob(digest, size, lines)) for name, media, digest, size, lines in parts), exit_code, is_error)
+
+
+def insert_call(run: Run, capture: Capture, tick: int, now: float) -> None:
+    view = capture.view
+    texts = texts_to_keep(view, capture.manifest)
+    gaps = [[gap.part, gap.address, gap.count, gap.unit] for gap in view.gaps]
+    memo = canonical([None if texts is None else list(texts), gaps])
+    size = ROW + len(view.head) + len(memo) + len(capture.shown_lines) + len(capture.shown_terms)
+    run("INSERT INTO calls (scope, session, context, call_id, ref, signature, at, elapsed, tick, shown, orphan, bytes, shape, passed, head, memo, lines, terms)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, ?, ?, ?, ?, ?, ?, ?)",
+        (text(capture.scope), text(capture.session), text(capture.context), None if capture.call_id is None else text(capture.call_id), capture.ref,
+         text(capture.signature), now, capture.elapsed, tick, size, text(view.shape), int(view.passed), text(view.head), text(memo),
+         bytes(capture.shown_lines), bytes(capture.shown_terms)))
+
+
+def call_of(row: Row, manifest: Manifest) -> tuple[Capture, tuple[str, ...] | None]:
+    """A capture without texts from a row of the columns CALL, and its texts, None where they are the raw parts."""
+    import json
+    scope, session, context, call_id, ref, signature, elapsed, shape, passed, head, memo, lines, terms, _ = row
+    texts, gaps = json.loads(string(memo))
+    view = View(string(head), (), tuple(Gap(*gap) for gap in gaps), string(shape), bool(passed))
+    capture = Capture(
+        string(scope), string(session), string(context), None if call_id is None else string(call_id), string(ref), manifest, string(signature),
+        view, blob(lines), blob(terms), None if elapsed is None else float(elapsed))
+    return capture, None if texts is None else tuple(texts)
+
+
+def blob(value: Value) -> bytes:
+    return value if isinstance(value, bytes) else b""
+
+
+def insert_event(run: Run, scope: str, event: Event) -> None:
+    run("INSERT INTO events (scope, kind, at, session, ref, tool, shape, numbers) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (text(scope), text(event.kind), event.at, text(event.session), text(event.ref), text(event.tool), text(event.shape),
+         text(canonical(dict(event.numbers)))))
+
+
+def event_of(row: Row) -> Event:
+    """An event from a row of the columns EVENT."""
+    import json
+    _, kind, at, session, ref, tool, shape, numbers = row
+    return Event(string(kind), float(at or 0), string(session), string(ref), string(tool), string(shape), json.loads(string(numbers)))

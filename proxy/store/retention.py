@@ -1,0 +1,146 @@
+"""What a file store lets go, and what it keeps of it: age, quota, purge. Runs inside a write transaction."""
+from __future__ import annotations
+
+from byref.proxy.errors import StoreFull, Unknown
+from byref.proxy.store.catalog import PAGE, SHM, number, string, text
+from byref.proxy.store.records import OUTPUT, output_of, write_manifest
+from byref.proxy.store.rerun import rerun
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from byref.proxy.contracts import Output
+    from byref.proxy.store.blobs import BlobFolder
+    from byref.proxy.store.catalog import Row, Value, Write
+
+SHARE = 10  # memos of outputs that are gone, tombstones and events may each take up a tenth of the quota
+TOMBSTONE = EVENT = 512  # bytes a row of them takes up at most as a rule: a call of 200 characters, its index
+STEP = 16  # outputs past their age that one commit takes along; the rest waits for the next, or for gc
+
+
+class Retention:
+    """Quota and age of one store, applied within the transaction `write`."""
+
+    def __init__(self, write: Write, blobs: BlobFolder, max_bytes: int, oldest: float, wal_bytes: int) -> None:
+        self.write, self._blobs, self._max_bytes, self._oldest, self._wal_bytes = write, blobs, max_bytes, oldest, wal_bytes
+
+    def held(self) -> int:
+        """Bytes the store takes up on disk when this transaction is committed: files, catalog without free pages, WAL."""
+        pages, free = self._pragma("page_count"), self._pragma("freelist_count")
+        return self._total("files") + (pages - free) * PAGE + self._wal_bytes + SHM
+
+    def _pragma(self, name: str) -> int:
+        row = self.write.row("PRAGMA " + name)
+        return number(row[0]) if row else 0
+
+    def _total(self, name: str) -> int:
+        row = self.write.row(f"SELECT {name} FROM totals")
+        return number(row[0]) if row else 0
+
+    def apply(self, keep: int, everything: bool = False) -> None:
+        """Lets go of what is past its age, then of closed sessions' outputs and the oldest ones until the quota holds.
+
+        keep: the seq of an output that stays. Raises `StoreFull` when it alone is too much.
+        """
+        self._expire(keep, everything)
+        if self.held() > self._max_bytes:
+            self._trim_rows()
+        while self.held() > self._max_bytes:
+            row = self._next("closed", keep) or self._next("1", keep)
+            if row is None:
+                if keep and self.held() > self._max_bytes:
+                    raise StoreFull(f"the output alone is more than the store may hold ({self._max_bytes} bytes); raise the limit to keep it")
+                break
+            self.drop(row, "evicted")
+        self._shrink()
+
+    def _expire(self, keep: int, everything: bool) -> None:
+        limit = -1 if everything else STEP
+        for row in self.write.rows(f"SELECT scope, {OUTPUT} FROM outputs WHERE captured < ? AND seq <> ? ORDER BY captured LIMIT ?",
+                                   (self._oldest, keep, limit)):
+            self.drop(row, "expired")
+        self._forget_calls("orphan AND at < ?", (self._oldest,), limit)
+        if everything:
+            self._forget_calls("at < ?", (self._oldest,), limit)
+            self._trim_rows()
+
+    def _next(self, which: str, keep: int) -> Row | None:
+        return self.write.row(f"SELECT scope, {OUTPUT} FROM outputs WHERE {which} AND seq <> ? ORDER BY captured, seq LIMIT 1", (keep,))
+
+    def _trim_rows(self) -> None:
+        limit = max(100, self._max_bytes // SHARE // TOMBSTONE)
+        for table in ("gone", "events"):
+            self.write.run(f"DELETE FROM {table} WHERE id <= (SELECT max(id) FROM {table}) - ?", (limit,))
+
+    def drop(self, row: Row, reason: str, keep_call: bool = True) -> None:
+        """Removes an output (a row of scope and OUTPUT) and leaves a tombstone."""
+        scope, output = row[0], output_of(row[1:], self.write.rows)
+        self.bury(scope, output.ref, reason, rerun(output.manifest) if keep_call else "")
+        self._remove(output)
+        if keep_call:
+            self.write.run("UPDATE calls SET orphan = 1, manifest = ? WHERE ref = ? AND scope = ? AND NOT orphan",
+                           (text(write_manifest(output.manifest)), output.ref, scope))
+            self._count_orphans("ref = ? AND scope = ?", (output.ref, scope))
+            while self._total("orphans") > self._max_bytes // SHARE and self._forget_calls("orphan", (), STEP):
+                pass
+
+    def bury(self, scope: Value, ref: str, reason: str, call: str) -> None:
+        self.write.run("INSERT OR REPLACE INTO gone (scope, ref, reason, call) VALUES (?, ?, ?, ?)", (scope, ref, reason, text(call)))
+
+    def _remove(self, output: Output) -> None:
+        blobs = self.write.rows("SELECT DISTINCT blob FROM parts WHERE seq = ?", (output.seq,))
+        self.write.run("DELETE FROM parts WHERE seq = ?", (output.seq,))
+        self.write.run("DELETE FROM outputs WHERE seq = ?", (output.seq,))
+        for blob, in blobs:
+            if not self.write.row("SELECT 1 FROM parts WHERE blob = ? LIMIT 1", (blob,)):
+                self._remove_blob(blob)
+
+    def _remove_blob(self, blob: Value) -> None:
+        row = self.write.row("SELECT digest, stored, data IS NULL FROM blobs WHERE id = ?", (blob,))
+        self.write.run("DELETE FROM blobs WHERE id = ?", (blob,))
+        if row and row[2]:
+            digest = string(row[0])
+            self.write.run("UPDATE totals SET files = files - ?", (row[1],))
+            self.write.run("INSERT OR IGNORE INTO doomed VALUES (?)", (digest,))
+            self.write.after.append(lambda: self._blobs.remove(digest))
+
+    def _count_orphans(self, where: str, values: tuple[Value, ...], sign: str = "+") -> None:
+        self.write.run(f"UPDATE totals SET orphans = orphans {sign} (SELECT coalesce(sum(bytes), 0) FROM calls WHERE orphan AND {where})", values)
+
+    def adopt(self, scope: str, ref: str) -> None:
+        """The output of these calls is held again."""
+        self._count_orphans("ref = ? AND scope = ?", (ref, text(scope)), "-")
+        self.write.run("UPDATE calls SET orphan = 0, manifest = NULL WHERE orphan AND ref = ? AND scope = ?", (ref, text(scope)))
+
+    def _forget_calls(self, where: str, values: tuple[Value, ...], limit: int) -> int:
+        found = self.write.rows(f"SELECT id FROM calls WHERE {where} ORDER BY at LIMIT ?", (*values, limit))
+        for call in found:
+            self._count_orphans("id = ?", call, "-")
+            self.write.run("DELETE FROM calls WHERE id = ?", call)
+        return len(found)
+
+    def purge(self, scope: str, ref: str, everywhere: bool) -> None:
+        """Leaves of an output nothing but that it was there. Raises `Unknown`."""
+        select = f"SELECT scope, {OUTPUT} FROM outputs WHERE "
+        rows = self.write.rows(select + "ref = ? AND scope = ?", (ref, text(scope)))
+        if not rows and not self.write.row("SELECT 1 FROM gone WHERE ref = ? AND scope = ?", (ref, text(scope))):
+            raise Unknown(ref)
+        if everywhere and rows:
+            rows = self.write.rows(select + "seq IN (SELECT seq FROM parts WHERE blob IN (SELECT blob FROM parts WHERE seq = ?))", (rows[0][1],))
+        for place, name in {(text(scope), ref), *((row[0], string(row[2])) for row in rows)}:
+            self._erase(place, name)
+        for row in rows:
+            self.drop(row, "evicted", keep_call=False)
+
+    def _erase(self, scope: Value, ref: str) -> None:
+        self._count_orphans("ref = ? AND scope = ?", (ref, scope), "-")
+        # The row itself stays: its tick must not be given again to a later view.
+        self.write.run("UPDATE calls SET call_id = NULL, ref = '', signature = '', shown = 0, orphan = 0, bytes = 0, head = '', memo = '',"
+                       " lines = x'', terms = x'', manifest = NULL WHERE ref = ? AND scope = ?", (ref, scope))
+        self.write.run("UPDATE events SET ref = '' WHERE ref = ? AND scope = ?", (ref, scope))
+        self.bury(scope, ref, "evicted", "")
+
+    def _shrink(self) -> None:
+        """Gives free pages of the catalog back to the disk where they would break the quota."""
+        pages, free = self._pragma("page_count"), self._pragma("freelist_count")
+        if free and self._total("files") + pages * PAGE + self._wal_bytes + SHM > self._max_bytes:
+            self.write.rows(f"PRAGMA incremental_vacuum({free})")
