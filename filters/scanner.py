@@ -39,7 +39,7 @@ class Number(str):
 
 
 Value: TypeAlias = "None | bool | Number | str | list[Value] | tuple[tuple[str, Value], ...]"
-_scan = json.JSONDecoder(object_pairs_hook=tuple, parse_int=Number, parse_float=Number, parse_constant=Number, strict=False).scan_once
+_scan = json.JSONDecoder(object_pairs_hook=tuple, parse_int=Number, parse_float=Number, parse_constant=Number, strict=False).raw_decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,14 +201,14 @@ def read(text: str, at: int = 0) -> tuple[Value, int, bool] | None:
     try:
         value, end = _scan(text, at)
         return value, end, True
-    except StopIteration:
-        return None
     except json.JSONDecodeError as fault:
+        if text[at:at + 1] not in ("{", "["):
+            return None
         limit = len(text) if fault.msg.startswith("Unterminated") else fault.pos
     repaired, end = _closed(text, at, limit)
     try:
         return _scan(repaired, 0)[0], end, False
-    except (StopIteration, json.JSONDecodeError):
+    except json.JSONDecodeError:
         return None
 
 

@@ -1,0 +1,211 @@
+"""Records of one kind as a table: names once, then rows of values as they are written.
+
+A cell is the raw characters of a value. A string loses its quotes where nothing else can be meant; a null is
+`null`, an empty string `""`, a missing member nothing at all, and `…` a value that stands on its own below.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from byref.filters.scanner import Number, Value
+
+Path: TypeAlias = tuple[int, ...]
+Write: TypeAlias = Callable[[str], str]  # a folded string body to what stands in the raw text
+
+_CELL, _ROW = 160, 240  # characters: longer strings stand on their own; a row's first part takes about so many
+_NEST, _WIDE = 80, 16  # characters of a nested value that stays in its row; members of a nested object that become columns
+# A string that could be taken for something else without its quotes
+_QUOTED = re.compile(r'["\[{\s]|.*[|\n\r\t]|(?:true|false|null|…|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|-?Infinity|NaN)$|.*\s$|$', re.S)
+_PLAIN_NAME = re.compile(r"[^\s|{}\"=…]+")
+# Members that say little to a reader: addresses of other resources, hashes, pictures.
+_DULL = re.compile(
+    r"(?:.*[_.:-])?(?:urls?|uri|href|links?|node_id|gravatar_id|etag|hash|sha\d*|md5|digest|signature|avatar|icons?|images?|img|thumbnails?|logo|"
+    r"photos?|awards?|lineage|ror|wikidata|mag|self|rel|_type|indexed|integrity|shasum|deposited)(?:[_.:-].*)?|.*(?:Url|URL|Uri|Hash|Icon|Image)$")
+_LINK = ("html_url", "url", "link", "href", "webUrl", "web_url", "permalink", "URL", "doi", "DOI", "landing_page_url", "pdf_url")
+_VITAL = re.compile(
+    r"(?:.*[_.-])?(?:id|key|name|title|label|login|user(?:name)?|email|number|status|state|type|kind|category|date|time|at|year|count|total|score|rank|"
+    r"price|amount|value|version|doi|symbol|path|file|error|message|reason|code|ticker|text|summary)|.*(?:Id|Name|Date|Count|Type|Status|Price)", re.I)
+
+
+def short(value: Value, room: int, write: Write) -> str | None:
+    """A value in compact JSON, its numbers and strings as they are written; None if longer than room characters."""
+    if isinstance(value, str):
+        text = str(value) if isinstance(value, Number) else f'"{write(value)}"'
+    elif value is None:
+        text = "null"
+    elif isinstance(value, bool):
+        text = "true" if value else "false"
+    else:
+        parts: list[str] = []
+        room -= 2
+        if isinstance(value, list):
+            for item in value:
+                part = short(item, room, write)
+                if part is None:
+                    return None
+                room -= len(part) + 1
+                parts.append(part)
+            text = f"[{','.join(parts)}]"
+        else:
+            for name, item in value:
+                part = short(item, room - len(name) - 3, write)
+                if part is None:
+                    return None
+                part = f'"{write(name)}":{part}'
+                room -= len(part) + 1
+                parts.append(part)
+            text = f"{{{','.join(parts)}}}"
+        return text if room >= -1 else None
+    return text if len(text) <= room else None
+
+
+def dull(name: str) -> bool:
+    """Whether a member of this name rarely matters: addresses, hashes, pictures."""
+    return bool(_DULL.fullmatch(name))
+
+
+@dataclass(slots=True)
+class Group:
+    """Columns that stand together. names: the heading's; each: members equal in all records; rows: one text a record."""
+
+    names: list[str]
+    each: list[str]
+    rows: list[str]
+    dull: bool = False
+
+
+@dataclass(slots=True)
+class Table:
+    """Records as columns. groups: the telling ones first; bigs: what does not fit into a row, for each record."""
+
+    groups: list[Group] = field(default_factory=list)
+    bigs: list[list[tuple[str, Path, Value]]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Column:
+    name: str
+    depth: int
+    count: int = 0
+    size: int = 0
+    big: int = 0
+    first: str = ""
+    same: bool = True
+    order: int = 0
+
+
+def table(records: Sequence[tuple[Path, tuple[tuple[str, Value], ...]]], write: Write, whole: bool = False) -> Table:
+    """Records, each with its path, as a table. whole: all columns in one group."""
+    columns: dict[str, _Column] = {}
+    rows: list[dict[str, str]] = []
+    bigs: list[list[tuple[str, Path, Value]]] = []
+    for path, record in records:
+        cells: dict[str, str] = {}
+        large: list[tuple[str, Path, Value]] = []
+        _flatten(record, "", path, 0, cells, large, write)
+        for name, text in cells.items():
+            column = columns.get(name)
+            if column is None:
+                column = columns[name] = _Column(name, name.count("."), first=text, order=len(columns))
+            column.count += 1
+            column.size += len(text)
+            if text != column.first:
+                column.same = False
+        for name, _, _ in large:
+            column = columns.get(name)
+            if column is None:
+                column = columns[name] = _Column(name, name.count("."), order=len(columns))
+            column.big += 1
+        rows.append(cells)
+        bigs.append(large)
+    n = len(rows)
+    listed = [c for c in columns.values() if c.count > c.big]
+    for column in columns.values():
+        if 0 < column.count <= column.big:  # mostly large: its small values stand beside the large ones, not in the rows
+            for (path, record), cells, large in zip(records, rows, bigs, strict=True):
+                if column.name in cells:
+                    large.append((column.name, path, Number(cells.pop(column.name))))
+    out = Table(bigs=bigs)
+    known: dict[tuple[str, ...], str] = {}
+    proper = {c.name: c for c in listed if c.count * 10 >= n * 3}
+    for names, is_dull in _grouped(list(proper.values()), n, whole):
+        each = [f"{_heading(c.name)}={c.first}" for c in names if c.same and c.count == n and n > 1 and not c.big]
+        varying = [c for c in names if not (c.same and c.count == n and n > 1) or c.big]
+        keys, labels = _distinct(varying, rows, known)
+        mixed = {c.name for c in varying if c.big}
+        texts = []
+        for cells, large in zip(rows, bigs, strict=True):
+            row = [cells.get(key, "") for key in keys]
+            if mixed:
+                there = {name for name, _, _ in large}
+                row = ["…" if key in there else text for key, text in zip(keys, row, strict=True)]
+            if not out.groups:
+                row += [f'"{key.rstrip(chr(0))}":{text}' for key, text in cells.items() if key not in proper]
+            texts.append("|".join(row).rstrip("|") or "|")
+        out.groups.append(Group(labels, each, texts, is_dull))
+    return out
+
+
+def _flatten(record: tuple[tuple[str, Value], ...], prefix: str, path: Path, depth: int, cells: dict[str, str],
+             large: list[tuple[str, Path, Value]], write: Write) -> None:
+    for ordinal, (key, value) in enumerate(record):
+        name = prefix + write(key)
+        while name in cells:
+            name += "\0"  # a repeated name is a column of its own
+        if isinstance(value, Number):
+            cells[name] = value
+        elif isinstance(value, str):
+            text = write(value)
+            if len(text) <= _CELL:
+                cells[name] = f'"{text}"' if _QUOTED.match(text) else text
+            else:
+                large.append((name, (*path, ordinal), value))
+        elif isinstance(value, tuple) and 0 < len(value) <= _WIDE and depth < 2:
+            _flatten(value, name + ".", (*path, ordinal), depth + 1, cells, large, write)
+        else:
+            inline = short(value, _NEST, write)
+            if inline is None:
+                large.append((name, (*path, ordinal), value))
+            else:
+                cells[name] = inline
+
+
+def _grouped(columns: list[_Column], n: int, whole: bool) -> list[tuple[list[_Column], bool]]:
+    """Columns in up to three groups: those that tell the records apart, the other values, addresses and hashes."""
+    if whole or not columns:
+        return [(columns, False)]
+    link = next((name for name in _LINK if any(c.name == name for c in columns)), None)
+    dulls = {c.name for c in columns if c.name != link and dull(c.name.rstrip("\0").rsplit(".", 1)[-1]) or c.name.startswith("_links.")}
+    room = _ROW
+    core: set[str] = set()
+    for column in sorted(columns, key=lambda c: (c.depth, not _VITAL.fullmatch(c.name.rsplit(".", 1)[-1]), c.order)):
+        size = 0 if column.same and column.count == n else column.size // n + 1
+        if column.name not in dulls and size <= room:
+            core.add(column.name)
+            room -= size
+    groups = [([c for c in columns if c.name in core], False),
+              ([c for c in columns if c.name not in core and c.name not in dulls], False),
+              ([c for c in columns if c.name in dulls], True)]
+    return [group for group in groups if group[0]]
+
+
+def _distinct(columns: list[_Column], rows: list[dict[str, str]], known: dict[tuple[str, ...], str]) -> tuple[list[str], list[str]]:
+    """The columns that differ from every other, and their headings: `title=display_name` where two hold the same values."""
+    keys: list[str] = []
+    twins: dict[str, list[str]] = {}
+    for column in columns:
+        values = tuple([row.get(column.name, "") for row in rows])
+        first = known.setdefault(values, column.name) if len(rows) > 1 and not column.big else column.name
+        if first == column.name:
+            keys.append(first)
+        twins.setdefault(first, []).append(_heading(column.name))
+    strangers = ["=".join([_heading(first), *names]) for first, names in twins.items() if first not in keys]
+    return keys, ["=".join(twins[key]) for key in keys] + strangers
+
+
+def _heading(name: str) -> str:
+    name = name.rstrip("\0")
+    return name if _PLAIN_NAME.fullmatch(name) else f'"{name}"'

@@ -1,0 +1,91 @@
+"""JSON: records as rows, members one by one, long strings in pieces; also in a string, in a Python repr, a value a line."""
+from __future__ import annotations
+
+import re
+
+from byref.filters.failures import mark, suspects
+from byref.filters.narrow import command
+from byref.filters.scanner import REPR, Document, Level
+from byref.filters.sheet import Sheet
+from byref.filters.units import Units
+from byref.proxy.contracts import Call
+from byref.proxy.errors import Invalid
+
+# repr() of an MCP CallToolResult or of a list of its blocks
+_RESULT = re.compile(r"(?:meta=|content=|CallToolResult\(|\[?TextContent\()")
+_TEXT = re.compile(r"""\btext=('(?:[^'\\]++|\\.)*+(?:'|\Z)|"(?:[^"\\]++|\\.)*+(?:"|\Z))""", re.S)
+_OPEN = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*(?:[\"{\[\]]|-?\d+(?:\.\d+)?\s*[,\]]|(?:true|false|null)\s*[,\]]))")
+_INSIDE = re.compile(r"^[ \t]*(?:\{[ \t]*(?:\"|\n|\r)|\[[ \t]*(?:[\"{\[]|\n|\r))", re.M)
+_FILE = re.compile(r"\b(?:cat|head|tail|sed|less|nl|bat)\b[^|;&]*\.json\b")
+
+
+class Json:
+    name = "json"
+
+    def match(self, call: Call, media: str, sample: str) -> int:
+        kind = media.partition(";")[0].strip().lower()
+        if kind.endswith(("json", "+json", "ndjson", "jsonl")):
+            return 95
+        if _RESULT.match(sample) and _TEXT.search(sample):
+            return 92
+        if _OPEN.match(sample):
+            # A file that is read line by line may be edited by its lines.
+            if sample.count("\n") > len(sample) // 160 and (_FILE.search(command(call)) or call.tool.lower() in ("read", "view", "open")):
+                return 0
+            return 90
+        return 40 if _INSIDE.search(sample) else 0
+
+    def units(self, text: str, call: Call) -> Units | None:
+        sheet = Sheet(text)
+        try:
+            done = _result(sheet, text) if _RESULT.match(text) else _plain(sheet, text)
+        except (RecursionError, Invalid):
+            return None
+        if not done or not sheet.texts:
+            return None
+        units = sheet.units()
+        if call.is_error or call.exit_code:  # lines of a string that holds a log
+            mark(units, suspects(units.texts))
+        return units
+
+
+def _plain(sheet: Sheet, text: str) -> bool:
+    """JSON from the first character, or after some words, with what follows it as text."""
+    start = len(text) - len(text.lstrip(" \t\r\n\ufeff"))
+    pure = True
+    if text[start:start + 1] not in ("{", "["):
+        found = _INSIDE.search(text)
+        if found is None:
+            return False
+        start, pure = found.end() - len(found[0].lstrip()), False
+    if not pure:
+        sheet.words(0, start)
+    document = Document(text if pure else text[start:], base=0 if pure else start)
+    end = sheet.values(document)
+    stop = document.raw(end)
+    if end == 0 or (stop - start) * 10 < len(text.strip()) * (3 if pure else 6):
+        return False
+    rest = bool(text[stop:].strip())
+    if rest:
+        sheet.words(stop, len(text))
+    sheet.places.pure = pure and not rest
+    return True
+
+
+def _result(sheet: Sheet, text: str) -> bool:
+    """The text blocks of a CallToolResult's repr, each as the JSON or the lines it holds."""
+    at = 0
+    for found in _TEXT.finditer(text):
+        quote = found[1][0]
+        start, end = found.start(1) + 1, found.end(1) - (found[1][-1] == quote and len(found[1]) > 1)
+        sheet.words(at, start)
+        level = REPR if quote == "'" else Level('\\"', "\\\\", "\\")
+        sheet.block(Document(text[start:end], level, start))
+        at = end
+    if at == 0:
+        return False
+    sheet.words(at, len(text))
+    return True
+
+
+SHAPE = Json()
