@@ -9,7 +9,7 @@ from __future__ import annotations
 TYPE_CHECKING = False  # type checkers look for the name alone; importing typing costs 10 ms
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-    from dataclasses import dataclass
+    from dataclasses import dataclass as dataclass
     from typing import Any, Protocol, TypeAlias
 
     Buffer: TypeAlias = bytes | bytearray | memoryview

@@ -9,11 +9,12 @@ if TYPE_CHECKING:
     from byref.filters.render import MARKER
     from byref.proxy import aio, errors
     from byref.proxy.errors import ByrefError
-    from byref.proxy.gateway import Gateway, Session, open
+    from byref.proxy.gateway import Gateway, open
+    from byref.proxy.session import Session
 
 _PLACES = {
     "MARKER": "byref.filters.render", "ByrefError": "byref.proxy.errors", "Gateway": "byref.proxy.gateway",
-    "Session": "byref.proxy.gateway", "open": "byref.proxy.gateway",
+    "Session": "byref.proxy.session", "open": "byref.proxy.gateway",
 }
 
 

@@ -1,0 +1,171 @@
+"""The one place that reads the environment and configuration files; what it finds is passed down.
+
+Order of precedence: an argument, a variable, `config.toml` under the home, the default.
+
+| variable         | means                                                                  |
+|------------------|------------------------------------------------------------------------|
+| BYREF_HOME       | where the store, the log and config.toml lie                           |
+| BYREF_SCOPE      | the isolation boundary, instead of uid and project folder              |
+| BYREF=off        | `byref run` is the bare command                                        |
+| BYREF_PROFILE    | safe, auto or lean                                                     |
+| BYREF_MAX_BYTES  | quota of the store: bytes, or with a suffix: 500MB, 10GiB              |
+| BYREF_MAX_AGE    | how long outputs are kept: seconds, or with a suffix: 12h, 30d         |
+| BYREF_RUN_LIMIT  | bytes past which `byref run` passes an output on unstored: 1GiB         |
+"""
+from __future__ import annotations
+
+import os
+import sys
+
+from byref.proxy.contracts import Json, dataclass
+from byref.proxy.errors import ConfigError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PROFILES = ("safe", "auto", "lean")
+MAX_BYTES = 10 << 30
+MAX_AGE = 30 * 86400.0  # seconds
+RUN_LIMIT = 1 << 30
+_SIZES = {"": 1, "b": 1, "k": 10**3, "kb": 10**3, "kib": 1 << 10, "m": 10**6, "mb": 10**6, "mib": 1 << 20,
+          "g": 10**9, "gb": 10**9, "gib": 1 << 30, "t": 10**12, "tb": 10**12, "tib": 1 << 40}
+_AGES = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_FILE_KEYS = ("url", "scope", "profile", "max_bytes", "max_age")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a gateway is opened with. max_bytes in bytes, max_age in seconds; scope is None where nothing fixes it.
+
+    folder: where the log lies, beside the store; None for a store in memory. user: the user's own folder, for signatures.
+    """
+
+    home: str
+    folder: str | None
+    user: str
+    url: str
+    profile: str
+    max_bytes: int
+    max_age: float
+    scope: str | None
+    off: bool
+
+
+def load(*, url: str | None = None, profile: str | None = None, scope: str | None = None, max_bytes: int | str | None = None,
+         max_age: float | str | None = None, environ: Mapping[str, str] | None = None) -> Settings:
+    """The settings in force. Raises `ConfigError` for one that cannot be used."""
+    env = os.environ if environ is None else environ
+    home = home_folder(env)
+    file = _read(os.path.join(home, "config.toml"))
+
+    def pick(given: object, key: str, default: object) -> tuple[object, str]:
+        variable = "BYREF_" + key.upper()
+        if given is not None:
+            return given, key
+        if key != "url" and env.get(variable):
+            return env[variable], variable
+        return (file[key], f"{key} in {home}/config.toml") if key in file else (default, key)
+
+    name, where = pick(profile, "profile", "auto")
+    if name not in PROFILES:
+        raise ConfigError(f"{where}: no profile {str(name)[:40]!r}; take one of {', '.join(PROFILES)}")
+    place, where = pick(url, "url", "file:" + home)
+    if not isinstance(place, str) or ":" not in place:
+        raise ConfigError(f"{where}: {str(place)[:80]!r} is no URL of a store; say file:/some/folder or memory:")
+    boundary, where = pick(scope, "scope", None)
+    if boundary is not None and not (isinstance(boundary, str) and boundary):
+        raise ConfigError(f"{where}: a scope is a text that is not empty")
+    size, age = pick(max_bytes, "max_bytes", MAX_BYTES), pick(max_age, "max_age", MAX_AGE)
+    return Settings(
+        home, store_folder(place), env.get("HOME", ""), place, str(name), int(_amount(*size, _SIZES, "bytes, such as 500MB or 10GiB")),
+        _amount(*age, _AGES, "seconds, or a time such as 12h or 30d"), boundary,
+        switched_off(env))
+
+
+def switched_off(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether BYREF=off makes `byref run` the bare command. Reads nothing else, so that no other setting can fail it."""
+    env = os.environ if environ is None else environ
+    return env.get("BYREF", "").lower() in ("off", "0", "false", "no")
+
+
+def run_limit(environ: Mapping[str, str] | None = None) -> int:
+    """Bytes that `byref run` holds of one output; past them it goes through raw and unstored. Raises `ConfigError`."""
+    env = os.environ if environ is None else environ
+    return int(_amount(env.get("BYREF_RUN_LIMIT") or RUN_LIMIT, "BYREF_RUN_LIMIT", _SIZES, "bytes, such as 500MB or 10GiB"))
+
+
+def home_folder(environ: Mapping[str, str] | None = None) -> str:
+    """Where byref keeps its files: BYREF_HOME, else `byref` in the platform's user data folder."""
+    env = os.environ if environ is None else environ
+    if env.get("BYREF_HOME"):
+        return os.path.abspath(env["BYREF_HOME"])
+    if sys.platform in ("darwin", "win32"):
+        import platformdirs
+        return platformdirs.user_data_dir("byref", appauthor=False)
+    # XDG Base Directory Specification 0.8: a relative path is to be ignored
+    base = env.get("XDG_DATA_HOME", "")
+    if not base.startswith("/"):
+        base = os.path.join(env.get("HOME") or os.path.expanduser("~"), ".local", "share")
+    return os.path.join(base, "byref")
+
+
+def scope_here(folder: str | None = None, environ: Mapping[str, str] | None = None) -> str:
+    """The scope of a command: BYREF_SCOPE, else the uid and the real path of the nearest ancestor that holds `.git`."""
+    env = os.environ if environ is None else environ
+    if env.get("BYREF_SCOPE"):
+        return env["BYREF_SCOPE"]
+    try:
+        start = os.path.realpath(os.getcwd() if folder is None else folder)
+    except FileNotFoundError:
+        raise ConfigError("the working folder no longer exists; change to another one, or set BYREF_SCOPE") from None
+    place = start
+    while not os.path.lexists(os.path.join(place, ".git")):
+        above = os.path.dirname(place)
+        if above == place:
+            place = start
+            break
+        place = above
+    return f"{os.getuid()}:{place}"
+
+
+def store_folder(url: str) -> str | None:
+    """The folder of a `file:` URL, or None for other kinds."""
+    kind, _, place = url.partition(":")
+    if kind != "file":
+        return None
+    return os.path.abspath(place[2:] if place.startswith("///") else place)
+
+
+def _amount(value: object, where: str, units: Mapping[str, int], wanted: str) -> float:
+    """A positive number of units: 10, "10", "10GiB"."""
+    number: float | None = None
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        number = value
+    elif isinstance(value, str):
+        text = value.strip().lower().replace("_", "")
+        digits = text.rstrip("abcdefghijklmnopqrstuvwxyz ")
+        unit = units.get(text[len(digits):].strip())
+        try:
+            number = float(digits) * unit if unit else None
+        except ValueError:
+            number = None
+    if number is None or not 0 < number < float("inf"):
+        raise ConfigError(f"{where}: {str(value)[:40]!r} is no amount; give {wanted}")
+    return number
+
+
+def _read(path: str) -> Mapping[str, Json]:
+    """The configuration file, if there is one: reading it costs what tomllib costs, on the cold path too."""
+    if not os.path.exists(path):
+        return {}
+    import tomllib
+    try:
+        with open(path, "rb") as file:
+            found = tomllib.load(file)
+    except (OSError, ValueError) as fault:
+        raise ConfigError(f"{path} cannot be used: {fault}; mend it or take it away") from None
+    for key in found:
+        if key not in _FILE_KEYS:
+            raise ConfigError(f"{path}: no setting {key!r}; there are {', '.join(_FILE_KEYS)}")
+    return found

@@ -1,0 +1,250 @@
+"""A call: taken in, stored, viewed, committed, and only then returned. The same way for every frontend.
+
+If anything of ours breaks on that way, the raw output passes with a warning and without a ref (invariants 8 and 9).
+On the cold path of `byref run`: filters load with the first output that may be reduced.
+"""
+from __future__ import annotations
+
+import os
+import time
+from _thread import allocate_lock
+
+from byref.proxy import config
+from byref.proxy.captured import Captured, whole
+from byref.proxy.contracts import Call, Capture, Manifest, Part, Seen, View
+from byref.proxy.errors import ByrefError, ConfigError
+from byref.proxy.faults import FaultLog
+from byref.proxy.intake import Kept, Raw, parts, to_bytes
+from byref.proxy.ledger import events
+from byref.proxy.session import Memory, Session, hashes
+from byref.proxy.signature import signature, tool_kind
+from byref.proxy.text import SMALL, canonical, canonical_arguments, estimate, ref_of, terms_by_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import TracebackType
+
+    from byref.proxy.contracts import Clock, Store, Usage, Verified
+    from byref.proxy.intake import Output
+    from byref.proxy.ledger.report import Report
+    from byref.proxy.reader import Page
+
+__all__ = ["Gateway", "Session", "open"]
+
+_PASSED = View("", ())
+
+
+def open(url: str | None = None, *, profile: str | None = None, scope: str | None = None, max_bytes: int | None = None,
+         max_age: float | None = None, clock: Clock | None = None) -> Gateway:
+    """A gateway over the store at url: `file:` and a folder, `memory:`, or None for the user's own.
+
+    profile: safe, auto or lean. scope: fixes the scope of all sessions, which otherwise is each session's name. max_bytes
+    and max_age (seconds) bound what is kept. clock gives seconds since the epoch. Raises `ConfigError`.
+    """
+    settings = config.load(url=url, profile=profile, scope=scope, max_bytes=max_bytes, max_age=max_age)
+    return Gateway(settings, clock or time.time, fixed=scope)
+
+
+class Gateway:
+    """Stores outputs, makes views, answers second calls. Safe for many threads.
+
+    A store that cannot be opened does not stop a call: outputs pass raw, with a warning, until it can.
+    """
+
+    def __init__(self, settings: config.Settings, clock: Clock = time.time, *, fixed: str | None = None) -> None:
+        self.settings = settings
+        self.clock = clock
+        self.faults = FaultLog(settings.folder, clock)
+        self._fixed = fixed
+        self._lock = allocate_lock()
+        self._memories: dict[str, Memory] = {}
+        self._calls: dict[tuple[str, str], dict[str, str]] = {}
+        self._shared = settings.url != "memory:"  # other processes may hold the same store
+        self._store: Store | None = None
+        self._closed = False
+        try:
+            self.store  # noqa: B018  a URL that cannot be used is told at once, a store that is down when it is needed
+        except ConfigError:
+            raise
+        except (ByrefError, OSError) as fault:
+            self.faults.add("open", fault)
+
+    @property
+    def store(self) -> Store:
+        """The store, opened if need be. Raises a `StoreError` where it cannot be opened."""
+        with self._lock:
+            if self._closed:
+                raise ConfigError("this gateway is closed; open another one")
+            if self._store is None:
+                from byref.proxy.store import open_store
+                self._store = open_store(self.settings.url, max_bytes=self.settings.max_bytes, max_age=self.settings.max_age, clock=self.clock)
+            return self._store
+
+    def session(self, name: str, *, task: str = "", context: str | None = None, scope: str | None = None,
+                proven: bool = True) -> Session:
+        """A session, in a new context or in the one named.
+
+        Without a scope here or at `open`, the name is the scope. proven: False where the frontend cannot tell what the
+        agent's context holds; then nothing collapses as already shown.
+        """
+        if not name:
+            raise ConfigError("a session needs a name")
+        return Session(self, name, scope or self._fixed or name, task, context or os.urandom(10).hex(), proven)
+
+    def memory(self, context: str) -> Memory:
+        """What a context was shown, shared by all its sessions in this process and up to date with the store."""
+        with self._lock:
+            memory = self._memories.setdefault(context, Memory())
+        if self._shared and self.store.tick(context) > memory.tick:
+            memory.load(self.store.shown(context))
+        return memory
+
+    def drop(self, session: Session) -> None:
+        """A session is closed in this process; what it knew is read from the store if it is resumed."""
+        if self._shared:
+            with self._lock:
+                self._memories.pop(session.context, None)
+                self._calls.pop((session.scope, session.name), None)
+
+    def capture(self, session: Session, call: Call, output: Output, *, call_id: str | None = None, budget: int | None = None,
+                raw: bool = False, began: int | None = None, elapsed: float | None = None, media: Mapping[str, str] | None = None) -> Captured:
+        """See `Session.capture`."""
+        raws = parts(output, "stdout" if tool_kind(call.tool) == "shell" else "text", media)
+        try:
+            store = self.store
+            first = None if call_id is None else store.first(session.context, call_id)
+            if first is not None and _held(store, first):
+                return _again(store, first)
+            memory = self.memory(session.context) if session.proven else None
+            for part in raws:
+                part.store(store)
+            return self._commit(store, session, memory, call, raws, call_id, budget, raw, began, elapsed)
+        except Exception as fault:  # whatever it is: the tool's output goes through
+            warning = f"not stored, the raw output passed: {self.faults.add('capture', fault)}"
+            return Captured(raws, _PASSED, "", call.exit_code, call.is_error, warning)
+
+    def _commit(self, store: Store, session: Session, memory: Memory | None, call: Call, raws: Sequence[Raw], call_id: str | None,
+                budget: int | None, raw: bool, began: int | None, elapsed: float | None) -> Captured:
+        held = tuple((Part(part.name, part.media, part.stored), part) for part in raws)
+        manifest = Manifest(call.tool, canonical_arguments(call.arguments), tuple(part for part, _ in held), call.exit_code, call.is_error)
+        ref = ref_of(manifest)
+        size = sum(part.size for part in raws)
+        view, warning = _PASSED, ""
+        if not raw and size and (memory is not None or size > SMALL):
+            seen = Seen() if memory is None else memory.enter(memory.tick if began is None else began)
+            try:
+                view = self._view(store, ref, held, call, seen, budget)
+            except Exception as fault:  # the filters' fault costs the view, not the output nor its ref
+                warning = f"no view, the raw output passed: {self.faults.add('view', fault)}"
+            finally:
+                if memory is not None:
+                    memory.leave()
+        text = "" if view.passed else whole(view.head, view.texts)
+        if not view.passed and len(to_bytes(text)) > size:
+            view = View("", (), shape=view.shape)
+        terms = view.terms
+        if memory is not None:
+            terms |= {term for row in terms_by_line(_asked(call)) for term in row}
+        keep = memory is not None and self._shared
+        root = session.scope.partition(":")[2]
+        mark = signature(call.tool, call.arguments, root=root if root.startswith("/") else "", home=self.settings.user)
+        former = self._former(store, session, mark, ref)
+        tokens = sum(part.tokens for part in raws)
+        capture = Capture(
+            session.scope, session.name, session.context, call_id, ref, manifest, mark,
+            View("", (), (), view.shape) if view.passed else view,  # a view that passed is its parts
+            hashes(view.lines) if keep else b"", hashes(terms) if keep else b"", elapsed,
+            events.captured(at=self.clock(), session=session.name, ref=ref, tool=call.tool, shape=view.shape, size=size, raw=tokens,
+                            view=tokens if view.passed else estimate(text), parts=len(raws), gaps=len(view.gaps),
+                            repeats=former))
+        committed = store.commit(capture)
+        if committed is not capture:
+            return _again(store, committed)
+        if memory is not None:
+            memory.add(store.tick(session.context), view.lines, terms)
+        for part in raws:
+            part.settle(store)
+        return Captured(raws, view, ref, call.exit_code, call.is_error, warning)
+
+    def _former(self, store: Store, session: Session, mark: str, ref: str) -> str:
+        """The ref of the last output of the same call in this session, or nothing. Notes the present one."""
+        with self._lock:
+            calls = self._calls.setdefault((session.scope, session.name), {})
+            former = calls.get(mark, "")
+            calls[mark] = ref
+        if not former and self._shared:
+            outputs = store.recent(session.scope, session=session.name, signature=mark, limit=1)
+            former = outputs[0].ref if outputs else ""
+        return former
+
+    def _view(self, store: Store, ref: str, held: Sequence[tuple[Part, Raw]], call: Call, seen: Seen, budget: int | None) -> View:
+        from byref.filters import render
+        from byref.proxy.store.source import BytesSource
+        return render.view(ref, [(part, raw.source(store, BytesSource)) for part, raw in held], call, seen, self.settings.profile, budget)
+
+    def fetched(self, session: Session, page: Page) -> None:
+        """Logs a second call. A store that cannot be written still answers."""
+        try:
+            self.store.log(session.scope, events.fetched(
+                at=self.clock(), session=session.name, ref=page.ref, tool=page.tool, shape=page.shape, tokens=page.tokens, size=len(page.data)))
+        except (ByrefError, OSError) as fault:
+            self.faults.add("log", fault)
+
+    def gc(self) -> Usage:
+        """Applies age and quota now. Returns what is left."""
+        return self.store.gc()
+
+    def purge(self, ref: str, *, scope: str | None = None, everywhere: bool = False) -> None:
+        """Removes an output and every trace of it from a scope; with everywhere its bytes go even if others hold them too."""
+        boundary = scope or self._fixed
+        if boundary is None:
+            raise ConfigError("say which scope to purge from: gateway.purge(ref, scope=…), or session.purge(ref)")
+        self.store.purge(boundary, ref, everywhere=everywhere)
+
+    def verify(self) -> Verified:
+        """Derives every hash again."""
+        return self.store.verify()
+
+    def report(self, *, scope: str | None = None, session: str | None = None, since: float = 0.0) -> Report:
+        """What was saved, by tool and by shape, net of what it cost; over all scopes unless one is named or fixed."""
+        from byref.proxy.ledger.report import report
+        return report(self.store.events(scope or self._fixed, since=since, session=session))
+
+    def close(self) -> None:
+        """Closes the store. Harmless when done twice."""
+        with self._lock:
+            store, self._store, self._closed = self._store, None, True
+        if store is not None:
+            store.close()
+
+    def __enter__(self) -> Gateway:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def _asked(call: Call) -> str:
+    """What the agent or its user wrote around a call: its terms are known to the context from then on."""
+    arguments = "" if call.arguments is None else canonical(call.arguments)
+    return f"{arguments}\n{call.task}\n{call.said}\n{call.intent}"
+
+
+def _held(store: Store, first: Capture) -> bool:
+    """Whether the first bytes of a call can still be given: a view that passed lives in its blobs alone."""
+    if not first.view.passed:
+        return True
+    try:
+        for part in first.manifest.parts:
+            store.open(part.blob.digest)
+    except ByrefError:
+        return False
+    return True
+
+
+def _again(store: Store, first: Capture) -> Captured:
+    """The first bytes that were given for a call."""
+    manifest = first.manifest
+    return Captured([Kept(part.name, part.media, part.blob, store) for part in manifest.parts], first.view, first.ref, manifest.exit_code,
+                    manifest.is_error)

@@ -1,0 +1,180 @@
+"""A session of calls, and what its context was already shown: lines and terms, with the tick of the view that showed them.
+
+Two tiers: what this process showed is held as text, what an earlier one showed is loaded from the store as 8-byte
+hashes. A view counts only for calls that began after it had been returned, so a call names the tick at which it began.
+"""
+from __future__ import annotations
+
+from _thread import allocate_lock
+
+from byref.proxy.contracts import Call, Json, Seen
+from byref.proxy.text import short_hash
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from types import TracebackType
+
+    from byref.proxy.captured import Captured
+    from byref.proxy.gateway import Gateway
+    from byref.proxy.intake import Output
+    from byref.proxy.reader import Page, Status
+
+HASH = 8  # bytes of a hash in the store
+
+
+class Memory:
+    """What a context was shown. Safe for many threads; sessions of one context in one process share it.
+
+    A call in flight reads the dictionaries as they were when it began: a view that comes in meanwhile is put into
+    copies. That leaves look-ups at the speed of a plain dictionary where calls follow one another.
+    """
+
+    __slots__ = ("_flying", "_hashed_lines", "_hashed_terms", "_lines", "_lock", "_terms", "tick")
+
+    def __init__(self) -> None:
+        self._lock = allocate_lock()
+        self._flying = 0
+        self.tick = 0
+        self._lines: dict[str, int] = {}
+        self._terms: dict[str, int] = {}
+        self._hashed_lines: dict[bytes, int] = {}
+        self._hashed_terms: dict[bytes, int] = {}
+
+    def load(self, rows: Sequence[tuple[int, bytes, bytes]]) -> None:
+        """Takes in views of other processes: rows of `Store.shown` later than the tick known here."""
+        with self._lock:
+            known, newest = self.tick, self.tick
+            lines, terms = dict(self._hashed_lines), dict(self._hashed_terms)
+            for tick, line_hashes, term_hashes in rows:
+                if tick > known:
+                    newest = max(newest, tick)
+                    _collect(lines, line_hashes, tick)
+                    _collect(terms, term_hashes, tick)
+            self._hashed_lines, self._hashed_terms, self.tick = lines, terms, newest
+
+    def enter(self, began: int) -> Seen:
+        """What counts as shown for a call that began at this tick. Every `enter` needs its `leave`."""
+        with self._lock:
+            self._flying += 1
+            late = began < self.tick
+            return Seen(_before(self._lines, self._hashed_lines, began, late), _before(self._terms, self._hashed_terms, began, late), True)
+
+    def leave(self) -> None:
+        """The call is over; nothing reads the dictionaries for it any more."""
+        with self._lock:
+            self._flying -= 1
+
+    def add(self, tick: int, lines: Iterable[str], terms: Iterable[str]) -> None:
+        """A view was returned with this tick."""
+        with self._lock:
+            if self._flying > 1:  # the call that adds is itself still in flight
+                self._lines, self._terms = dict(self._lines), dict(self._terms)
+            self.tick = max(self.tick, tick)
+            for held, new in ((self._lines, lines), (self._terms, terms)):
+                for text in new:
+                    held.setdefault(text, tick)
+
+    def forget(self) -> None:
+        """The context was compacted: nothing counts as shown any more."""
+        with self._lock:
+            self._lines, self._terms, self._hashed_lines, self._hashed_terms = {}, {}, {}, {}
+
+
+class _Before:
+    """The texts shown up to a tick: first what is held as text, then what is held as a hash."""
+
+    __slots__ = ("began", "hashed", "live")
+
+    def __init__(self, live: dict[str, int], hashed: dict[bytes, int], began: int) -> None:
+        self.live, self.hashed, self.began = live, hashed, began
+
+    def __contains__(self, text: object) -> bool:
+        if self.live.get(text, self.began + 1) <= self.began:  # type: ignore[call-overload]
+            return True
+        return bool(self.hashed) and isinstance(text, str) and self.hashed.get(short_hash(text), self.began + 1) <= self.began
+
+
+def _before(live: dict[str, int], hashed: dict[bytes, int], began: int, late: bool) -> Container[str]:
+    return _Before(live, hashed, began) if late or hashed else live
+
+
+def _collect(into: dict[bytes, int], hashes: bytes, tick: int) -> None:
+    for at in range(0, len(hashes), HASH):
+        into.setdefault(hashes[at:at + HASH], tick)
+
+
+def hashes(texts: Iterable[str]) -> bytes:
+    """The 8-byte hashes of texts, in order of the hashes, as the store keeps them."""
+    return b"".join(sorted(map(short_hash, texts)))
+
+
+class Session:
+    """One agent's calls in one context. Made by `Gateway.session`; safe for many threads, and a context manager.
+
+    name groups calls for retention, filters and the ledger; scope bounds what can be fetched; context is one
+    conversation window; task is what the agent was set to do.
+    """
+
+    def __init__(self, gateway: Gateway, name: str, scope: str, task: str, context: str, proven: bool) -> None:
+        self.name, self.scope, self.task, self.context, self.proven = name, scope, task, context, proven
+        self.gateway = gateway
+
+    def begin(self) -> int:
+        """Notes that a call begins now. Views returned later do not count as shown for it: pass it to `capture` as began."""
+        return self.gateway.memory(self.context).tick if self.proven else 0
+
+    def capture(self, *, tool: str, output: Output, args: Json = None, exit_code: int | None = None, is_error: bool = False,
+                call_id: str | None = None, intent: str = "", said: str = "", budget: int | None = None, raw: bool = False,
+                began: int | None = None, elapsed: float | None = None, media: Mapping[str, str] | None = None) -> Captured:
+        """Stores the output of a call and returns its view.
+
+        output: text, bytes, a binary or text stream, or named parts of these. One that is not named is the part `stdout`
+        of a tool that runs commands (Bash, shell, execute_command, ...) and `text` of any other. intent: what the caller
+        looks for; said: what the agent wrote just before the call. The same call_id in the same context returns the
+        first bytes for ever. budget: at most about so many tokens. raw: pass the output whole, and store it all the
+        same. began: what `begin` gave. elapsed: seconds the call took. media: media types by part.
+
+        Never fails for a fault of ours: then the raw output passes, `ref` is empty and `warning` says why. Raises
+        TypeError for what is no output and `Invalid` for a part's name that no address can carry.
+        """
+        return self.gateway.capture(
+            self, Call(tool, args, exit_code, is_error, intent, said, self.task), output, call_id=call_id, budget=budget, raw=raw,
+            began=began, elapsed=elapsed, media=media)
+
+    def fetch(self, ref: str, at: str | None = None, *, part: str | None = None, max_tokens: int | None = 8000, cursor: str | None = None,
+              encoding: str | None = None) -> Page:
+        """One page of a stored output: exact bytes, never filtered. See `byref.proxy.reader.fetch`."""
+        from byref.proxy.reader import fetch
+        return fetch(self.gateway.store, self.scope, ref, at, part=part, max_tokens=max_tokens, cursor=cursor, encoding=encoding,
+                     log=lambda page: self.gateway.fetched(self, page))
+
+    def blocks(self, ref: str, part: str | None = None) -> Iterator[bytes]:
+        """All bytes of an output, or of one part, in pieces, checked against the whole hash at the end."""
+        from byref.proxy.reader import blocks
+        return blocks(self.gateway.store, self.scope, ref, part)
+
+    def status(self) -> Status:
+        """What the scope holds and what was cached lately."""
+        from byref.proxy.reader import status
+        return status(self.gateway.store, self.scope)
+
+    def purge(self, ref: str, *, everywhere: bool = False) -> None:
+        """Removes an output and every trace of it from this scope."""
+        self.gateway.store.purge(self.scope, ref, everywhere=everywhere)
+
+    def compacted(self) -> None:
+        """The conversation was compacted: what was shown before it no longer counts. First bytes of calls stay."""
+        self.gateway.store.forget(self.context)
+        self.gateway.memory(self.context).forget()
+
+    def close(self) -> None:
+        """The session is over: retention may take its outputs before those of open ones. Its refs stay valid."""
+        self.gateway.store.close_session(self.scope, self.name)
+        self.gateway.drop(self)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
