@@ -3,9 +3,10 @@ from __future__ import annotations
 
 import re
 
+from byref.filters.patterns import any_of
 from byref.proxy.contracts import Call
 
-_NARROW = re.compile(r"\|\s*(?:head|tail|grep|egrep|rg|sed|awk|cut|jq|wc|sort|uniq)\b|\bsed -n\b|^\s*(?:head|tail)\b|\bawk\b|\bgrep\b.*-[ABCm] ?\d")
+_NARROW = any_of(r"\|\s*(?:head|tail|grep|egrep|rg|sed|awk|cut|jq|wc|sort|uniq)\b", r"\bsed -n\b", r"^\s*(?:head|tail)\b", r"\bawk\b", r"\bgrep\b.*-[ABCm] ?\d")
 _COMMAND = ("command", "cmd", "script", "code", "input")
 
 

@@ -3,16 +3,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from byref.filters.detect import detect
 from byref.filters.narrow import program
 from byref.filters.select import PLANS, Plan, Selection, select
-from byref.filters.units import Units
+from byref.filters.sieve import HUGE, sieve
+from byref.filters.units import ALWAYS, MUST, Units
 from byref.proxy.contracts import Call, Gap, Part, Seen, Source, View
 from byref.proxy.errors import ConfigError
 from byref.proxy.text import SMALL, estimate
 
 # All that is ours in a view: a head starts with a ref; a gap with an address; a repeat with its count; a part's name stands alone.
+_JSON_MAX = 32 << 20  # bytes of JSON that are cut into records; beyond, lines are sieved
 MARKER = re.compile(r"«(?:r[a-z2-7]{10}\b|(?:[\w.-]{1,32}:)?(?:L\d|b\d|\$)|×\d|[\w.-]{1,32}»)[^«»\n]*»?")
 
 
@@ -22,15 +25,14 @@ def view(ref: str, parts: Sequence[tuple[Part, Source]], call: Call, seen: Seen,
         raise ConfigError(f"no profile {profile!r}; there are {', '.join(PLANS)}")
     plan = PLANS[profile]
     if budget is not None:
-        plan = Plan(plan.threshold, max(200, budget * 3), plan.gap, plan.shown, plan.scent, plan.thin)
-    raws = [source.read().decode("utf-8", "surrogateescape") for _, source in parts]
-    cut = [_part(part, raw, call, seen, plan) for (part, _), raw in zip(parts, raws, strict=True)]
-    size, total = sum(map(len, raws)), sum(c.size for c in cut)
+        plan = replace(plan, cap=max(200, budget * 3))
+    cut = [_part(part, source, call, seen, plan) for part, source in parts]
+    size, total = sum(source.size for _, source in parts), sum(c.size for c in cut)
     reduced = [c for c in cut if c.gaps or c.changed]
     head = _head(ref, call, cut) if reduced else ""
     if not reduced or size <= SMALL or total + len(head) + 1 > size - max(64, size // 16):
-        return View("", tuple(raws), shape=cut[0].shape if cut else "text",
-                    lines=frozenset().union(*(c.all_lines() for c in cut)), terms=frozenset().union(*(c.all_terms() for c in cut)))
+        return View("", tuple(c.raw if c.raw is not None else _text(source.read()) for c, (_, source) in zip(cut, parts, strict=True)),
+                    shape=cut[0].shape if cut else "text", lines=frozenset().union(*(c.all_lines() for c in cut)), terms=frozenset().union(*(c.all_terms() for c in cut)))
     texts = tuple(_printable(_prefix(part, parts) + c.text) for (part, _), c in zip(parts, cut, strict=True))
     return View(head + "\n", texts, tuple(g for c in cut for g in c.gaps), max(cut, key=lambda c: c.size).shape, False,
                 frozenset().union(*(c.shown_lines() for c in cut)), frozenset().union(*(c.shown_terms() for c in cut)))
@@ -41,8 +43,8 @@ class _Cut:
 
     __slots__ = ("changed", "gaps", "named", "raw", "selection", "shape", "shown", "size", "text", "units")
 
-    def __init__(self, shape: str, units: Units, selection: Selection) -> None:
-        self.shape, self.units, self.selection = shape, units, selection
+    def __init__(self, raw: str | None, shape: str, units: Units, selection: Selection) -> None:
+        self.raw, self.shape, self.units, self.selection = raw, shape, units, selection
         self.gaps: list[Gap] = []
         self.named: set[str] = set()
         self.text, self.changed, self.size = "", False, 0
@@ -61,9 +63,18 @@ class _Cut:
         return set().union(*self.selection.rows)
 
 
-def _part(part: Part, raw: str, call: Call, seen: Seen, plan: Plan) -> _Cut:
-    shape, units = detect(raw, call, part.media)
-    cut = _Cut(shape, units, select(units, call, seen, plan))
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan) -> _Cut:
+    raw = None
+    if source.size < HUGE or (source.size < _JSON_MAX and _text(source.read(0, 4096)).lstrip()[:1] in ("{", "[")):
+        raw = _text(source.read())
+        shape, units = detect(raw, call, part.media)
+    if raw is None or (source.size >= HUGE and shape != "json"):
+        raw, shape, units = None, "text", sieve(source)
+    cut = _Cut(raw, shape, units, select(units, call, seen, plan))
     out: list[str] = []
     keep, n = cut.selection.keep, len(units.texts)
     visible: set[str] = set().union(*(row for row, kept in zip(cut.selection.rows, keep, strict=True) if kept))
@@ -73,22 +84,22 @@ def _part(part: Part, raw: str, call: Call, seen: Seen, plan: Plan) -> _Cut:
         if keep[i]:
             while j < n and keep[j]:
                 j += 1
-            _block(out, units, i, j, plan)
+            _block(out, units, i, j)
         else:
             while j < n and not keep[j]:
                 j += 1
             out.append(_gap(cut, part, i, j, visible, plan) + "\n")
         i = j
     text = "".join(out)
-    if cut.gaps and text.endswith("\n") and not raw.endswith("\n"):
+    if text.endswith("\n") and source.size and source.read(source.size - 1) != b"\n":
         text = text[:-1]
     cut.text = text
-    cut.changed = units.rendered or len(text) < len(raw) - 40
-    cut.size = len(text)
+    cut.changed = units.rendered or len(text) < source.size - 40
+    cut.size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))
     return cut
 
 
-def _block(out: list[str], units: Units, i: int, j: int, plan: Plan) -> None:
+def _block(out: list[str], units: Units, i: int, j: int) -> None:
     """Writes units i to j-1: shared heads once, line numbers at the start and at every tenth line."""
     texts, labels, heads, glued = units.texts, units.labels, units.heads, units.glued
     first = True
@@ -99,7 +110,7 @@ def _block(out: list[str], units: Units, i: int, j: int, plan: Plan) -> None:
         if labels is not None and labels[k]:
             label = labels[k]
             number = label.rstrip("→\t:| ")
-            if first or not plan.thin or number.endswith("0") or len(number) > 3:
+            if first or number.endswith("0") or len(number) > 3:
                 out.append(label)
         if heads is not None and heads[k]:
             head = heads[k]
@@ -117,7 +128,7 @@ def _block(out: list[str], units: Units, i: int, j: int, plan: Plan) -> None:
         out.append(_escaped(texts[k]) + "\n")
         if k in units.repeats:
             count, last = units.repeats[k]
-            out.append(f"«×{count} to {units.address(last, last)}»\n")
+            out.append(f"«×{count} to {last}»\n")
         first = False
         k += 1
 
@@ -140,6 +151,9 @@ def _gap(cut: _Cut, part: Part, i: int, j: int, visible: set[str], plan: Plan) -
             cut.named.add(term)
     prefix = "" if part.name in ("stdout", "text") else part.name + ":"
     what = f" {count} {units.name}" if units.name != "lines" and count else ""
+    failures = sum(level in (MUST, ALWAYS) for level in units.rank[i:j]) + sum([n for k, n in units.failures.items() if i <= k < j])
+    if failures:
+        what += f" {failures} failures" if failures > 1 else " 1 failure"
     return f"«{prefix}{address}{what}{' ' if names else ''}{' '.join(names)}»"
 
 

@@ -10,16 +10,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, chain
 
-from byref.filters.units import ANCHOR, MUST, Units
+from byref.filters.units import ALWAYS, ANCHOR, HIDDEN, MUST, Units
 from byref.proxy.contracts import Call, Seen
 from byref.proxy.text import canonical, subwords, terms_by_line
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How much a profile shows. threshold: score below which a unit is left out. cap: characters of a part's view.
-    gap: characters below which a gap is dearer than it saves. shown: the same for lines already shown.
-    scent: percent of a gap's characters that its terms may take. thin: leave out most line numbers.
+    """How much a profile shows.
+
+    threshold: score below which a unit is left out; below 0 only what was already shown is.
+    cap: characters of a part's view. gap: characters below which a gap is dearer than what it saves; shown: the
+    same for lines already shown. scent: percent of a gap's characters that its terms may take.
     """
 
     threshold: int
@@ -27,7 +29,6 @@ class Plan:
     gap: int = 200
     shown: int = 80
     scent: int = 30
-    thin: bool = True
 
 
 PLANS = {
@@ -35,35 +36,37 @@ PLANS = {
     "auto": Plan(threshold=36, cap=12_000),
     "lean": Plan(threshold=60, cap=8_000),
 }
-
-
-_WHOLE, _FULL = 800, 4000  # characters: below the first only what was shown collapses, from the second the threshold is the plan's
+# Characters: what a small output saves does not pay for a repeat. Up to the first only what was shown collapses,
+# from the second on the threshold is the plan's.
+_WHOLE, _FULL = 800, 4000
 
 
 @dataclass(slots=True)
 class Selection:
-    """keep: 1 for each unit that stands. rows: the terms of each unit. worth: of every term new to the context. fresh: all terms."""
+    """keep: 1 for each unit that stands. rows: the terms of each unit. worth: of every term that is new to the context."""
 
     keep: bytearray
-    rows: list[set[str]]
+    rows: list[frozenset[str]]
     worth: dict[str, int]
 
 
-# e**(x/4) * 8, rounded, for x from -16 to 12: a term's log odds of later use, in quarters, as an additive worth
+# 8 * e**(x/4), rounded, for x from -16 to 12: a term's log odds of later use, in quarters, as a worth that adds up
 _EXP = (0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 59, 76, 97, 125, 161)
+_NEVER = -99
+_NO_WORDS: tuple[str, ...] = ()
 
 
-@lru_cache(maxsize=1 << 17)
-def _kind(term: str) -> int:
-    """Log odds in quarters by the form of a term; -99 for what is never worth naming."""
+def _odds(term: str) -> int:
+    """Log odds in quarters that a new term of this form is used later; _NEVER for what is not worth naming."""
     if term.isdigit():
-        return -7 if len(term) > 3 else -99
-    if len(term) < 4:
-        return -99
+        return -7 if len(term) > 3 else _NEVER
+    letters = sum(map(str.isalpha, term))
+    if len(term) < 4 or not letters:
+        return _NEVER
+    if letters * 2 < len(term):
+        return -7  # times, sizes, hashes: numbers with a unit
     if "/" in term:
         return -3
-    if not any(c.isalpha() for c in term):
-        return -99
     if "." in term:
         return -2
     if term.islower() and term.isalpha():
@@ -75,53 +78,58 @@ def _kind(term: str) -> int:
     return -2 if term[1:] != term[1:].lower() else 0
 
 
-_subwords = lru_cache(maxsize=1 << 17)(subwords)
+@lru_cache(maxsize=1 << 17)
+def _form(term: str) -> tuple[int, tuple[str, ...]]:
+    odds = _odds(term)
+    return odds, (_NO_WORDS if odds == _NEVER else subwords(term))
 
 
-def _words(text: str) -> frozenset[str]:
-    """The sub-words of a text that say something: three letters or more."""
-    return frozenset(w for row in terms_by_line(text) for term in set(row) for w in _subwords(term) if len(w) > 2)
+@lru_cache(maxsize=64)
+def _words(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The terms of a text, and the sub-words of them that say something: three letters or more."""
+    terms = frozenset(chain.from_iterable(terms_by_line(text)))
+    return terms, frozenset(word for term in terms for word in subwords(term) if len(word) > 2)
 
 
 def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
     """Picks the units of one part. Raises nothing; an empty output keeps nothing."""
-    texts = units.sources or units.texts
-    n = len(texts)
-    rows = [set(row) for row in terms_by_line("\n".join(t.replace("\n", " ") if "\n" in t else t for t in texts))]
-    df = Counter(chain.from_iterable(rows))
-    sizes = [len(t) + 1 for t in units.texts]
+    rows = [frozenset(row) for row in terms_by_line("\n".join(units.sources or units.texts))]
+    sizes = units.sizes or [len(text) + 1 for text in units.texts]
     total = sum(sizes)
-    arguments = canonical(call.arguments) if call.arguments is not None else ""
-    known = set(chain.from_iterable(terms_by_line(f"{arguments}\n{call.task}\n{call.said}")))
-    worth = _weigh(df, known, seen, f"{call.task}\n{call.intent}", f"{arguments}\n{call.said}\n{call.intent}", total)
+    worth = _weigh(Counter(chain.from_iterable(rows)), call, seen, total)
     value = worth.get
-    scores = [sum([value(t, 0) for t in row]) for row in rows]
+    fresh = worth.keys()
+    scores = [0 if fresh.isdisjoint(row) else sum([value(term, 0) for term in row]) for row in rows]
     if any(units.worth):
-        scores = [s + 4 * w for s, w in zip(scores, units.worth, strict=True)]
+        scores = [score + 4 * base for score, base in zip(scores, units.worth, strict=True)]
     shown = _shown(units, seen)
     if shown is not None:
-        scores = [0 if hidden else s for s, hidden in zip(scores, shown, strict=True)]
+        scores = [0 if hidden else score for score, hidden in zip(scores, shown, strict=True)]
     keep = _pick(scores, sizes, units, shown, plan, total)
-    _close(keep, sizes, shown, plan)
+    _close(keep, sizes, units.rank, shown, plan)
     return Selection(keep, rows, worth)
 
 
-def _weigh(df: Counter[str], known: set[str], seen: Seen, task: str, arguments: str, total: int) -> dict[str, int]:
-    task_words, argument_words = _words(task), _words(arguments)
-    size = -3 if total > 30_000 else -1 if total > 10_000 else 0
-    terms = seen.terms
+def _weigh(lines: Counter[str], call: Call, seen: Seen, total: int) -> dict[str, int]:
+    """The worth of every term that neither the call nor the context holds already. lines: in how many lines it stands."""
+    argument_terms, argument_words = _words(f"{canonical(call.arguments) if call.arguments is not None else ''}\n{call.said}\n{call.intent}")
+    task_terms, task_words = _words(f"{call.task}\n{call.intent}")
+    asked = argument_words | task_words
+    size = 16 - (3 if total > 30_000 else 1 if total > 10_000 else 0)
+    seen_terms = seen.terms
     worth = {}
-    for term, lines in df.items():
-        kind = _kind(term)
-        if kind == -99 or term in known or term in terms:
+    for term, count in lines.items():
+        odds, words = _form(term)
+        if odds == _NEVER or term in argument_terms or term in task_terms or term in seen_terms:
             continue
-        words = _subwords(term)
-        odds = kind + size + (0 if lines > 5 else -4 if lines == 1 else -2)
-        if words:
-            odds += 4 if task_words.issuperset(words) else 3 if argument_words.issuperset(words) else 0
-            if odds < 8 and not task_words.isdisjoint(words) or not argument_words.isdisjoint(words):
-                odds += 2
-        worth[term] = _EXP[min(28, max(0, odds + 16))]
+        odds += size - (0 if count > 5 else 4 if count == 1 else 2)
+        if not asked.isdisjoint(words):
+            if task_words.issuperset(words):
+                odds += 4
+            elif argument_words.issuperset(words):
+                odds += 3
+            odds += 2
+        worth[term] = _EXP[odds if 0 <= odds <= 28 else 0 if odds < 0 else 28]
     return worth
 
 
@@ -135,34 +143,35 @@ def _shown(units: Units, seen: Seen) -> bytearray | None:
         return None
     for i, key in enumerate(units.keys):
         if len(key) < 3:
-            flags[i] = 2 if i == 0 or flags[i - 1] else 0  # neutral: joins a run, never makes one
+            flags[i] = 1 if i and flags[i - 1] else 0
     return flags
 
 
 def _pick(scores: list[int], sizes: list[int], units: Units, shown: bytearray | None, plan: Plan, total: int) -> bytearray:
     n = len(scores)
-    keep = bytearray(n)
-    # What a small output saves does not pay for a repeat, whatever it holds.
+    rank = units.rank
     threshold = plan.threshold if total >= _FULL else plan.threshold * (total - _WHOLE) // (_FULL - _WHOLE)
     threshold = threshold * units.strictness // 100
-    if threshold <= 0:
-        keep = bytearray(b"\1") * n
-        if shown is not None:
-            for i in range(n):
-                if shown[i]:
-                    keep[i] = 0
-        if total <= plan.cap:
-            return keep
-    sums = [0, *accumulate(scores)]
-    smooth = [2 * scores[i] + (sums[min(n, i + 3)] - sums[max(0, i - 2)]) + (sums[min(n, i + 6)] - sums[max(0, i - 5)]) // 2 for i in range(n)]
-    rank = units.rank
+    if threshold <= 0 and total <= plan.cap and HIDDEN not in rank:
+        return bytearray(b"\1") * n if shown is None else bytearray(not flag or level == ALWAYS for flag, level in zip(shown, rank, strict=True))
+    near = [0] * 6 + list(accumulate(scores))
+    near += near[-1:] * 6
+    # a line is weighed with its neighbours, so that blocks stay whole: two to each side fully, five at half
+    smooth = [2 * own + c - b + (d - a) // 2 for own, a, b, c, d in zip(scores, near, near[3:], near[8:], near[11:], strict=False)]
+    keep = bytearray(n)
     used = 0
+    order = []
     for i in range(n):
-        if rank[i] == MUST and not (shown is not None and shown[i]):
+        if rank[i] == HIDDEN or (shown is not None and shown[i] and rank[i] != ALWAYS):
+            continue
+        if rank[i] >= MUST:
             keep[i] = 1
             used += sizes[i]
-    order = [i for i in range(n) if not keep[i] and (smooth[i] >= threshold or rank[i] == ANCHOR) and not (shown is not None and shown[i])]
-    if used + sum(sizes[i] for i in order) > plan.cap:
+        elif smooth[i] >= threshold or rank[i] == ANCHOR:
+            order.append(i)
+    if used > 4 * plan.cap:
+        used = _fewer(keep, sizes, rank, plan)
+    if used + sum([sizes[i] for i in order]) > plan.cap:
         order.sort(key=lambda i: (-rank[i], -smooth[i], i))
     for i in order:
         if used + sizes[i] <= plan.cap:
@@ -171,19 +180,34 @@ def _pick(scores: list[int], sizes: list[int], units: Units, shown: bytearray | 
     return keep
 
 
-def _close(keep: bytearray, sizes: list[int], shown: bytearray | None, plan: Plan) -> None:
+def _fewer(keep: bytearray, sizes: list[int], rank: bytearray, plan: Plan) -> int:
+    """Failures alone exceed four budgets: the first and the last stand, the gap between states their number."""
+    used = sum([sizes[i] for i, flag in enumerate(keep) if flag and rank[i] == ALWAYS])
+    room = max(0, 4 * plan.cap - used) // 2
+    kept = [i for i, flag in enumerate(keep) if flag and rank[i] != ALWAYS]
+    for i in kept:
+        keep[i] = 0
+    for end in (kept, kept[::-1]):
+        taken = 0
+        for i in end:
+            if taken + sizes[i] > room:
+                break
+            taken += sizes[i]
+            keep[i] = 1
+        used += taken
+    return used
+
+
+def _close(keep: bytearray, sizes: list[int], rank: bytearray, shown: bytearray | None, plan: Plan) -> None:
     """Shows what a gap would not pay for."""
     n = len(keep)
-    i = 0
-    while i < n:
-        if keep[i]:
-            i += 1
-            continue
-        j, size, fresh = i, 0, False
-        while j < n and not keep[j]:
-            size += sizes[j]
-            fresh = fresh or shown is None or not shown[j]
-            j += 1
-        if size < (plan.gap if fresh else plan.shown):
-            keep[i:j] = b"\1" * (j - i)
-        i = j
+    i = keep.find(0)
+    while 0 <= i < n:
+        j = keep.find(1, i)
+        if j < 0:
+            j = n
+        if HIDDEN not in rank[i:j]:
+            fresh = shown is None or 0 in shown[i:j]
+            if sum(sizes[i:j]) < (plan.gap if fresh else plan.shown):
+                keep[i:j] = b"\1" * (j - i)
+        i = keep.find(0, j)

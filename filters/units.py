@@ -11,7 +11,7 @@ from typing import Protocol
 
 from byref.proxy.contracts import Call
 
-PLAIN, ANCHOR, MUST = 0, 1, 2
+PLAIN, ANCHOR, MUST, ALWAYS, HIDDEN = 0, 1, 2, 3, 4
 
 
 @dataclass(slots=True)
@@ -21,7 +21,8 @@ class Units:
     texts: what a view shows of the unit: one line of clean text without its newline, lexically in the raw
         text, or a declared re-rendering of it (then `rendered`).
     address(i, j): the address of units i to j inclusive, as fetch takes it: `L12-40`, `b0-4096`, `$.results[3:9]`.
-    rank: PLAIN, ANCHOR (headings, definitions, first and last: shown unless dear) or MUST (invariant 5).
+    rank: PLAIN, ANCHOR (headings, definitions, first and last: shown unless dear) MUST (a failure: stands unless the
+        context was shown it), ALWAYS (summaries and failing names) or HIDDEN: stands for a run of the raw text that no view shows.
     worth: base worth of each unit in quarters, by the structure alone; select adds the rest.
     name: what a unit is called in the plural: lines, matches, tests, records.
     keys: what stands for the unit among lines already shown: its text without a line-number prefix, stripped.
@@ -32,7 +33,9 @@ class Units:
     labels: line numbers as they stand before each unit (`120→`), printed at a block's start and every tenth line.
     heads: what stands before a unit and is shared by its neighbours (`src/a.py:`), printed once as a heading.
     glued: 1 where a unit goes on within the raw line of the unit before it.
-    repeats: for a unit that stands for later ones like it: (how many there are, the index of the last).
+    repeats: for a unit that stands for later ones like it: (how many there are, the address of the last).
+    failures: for hidden units, how many distinct failures are in them.
+    sizes: characters of each unit; None is the length of its text and a newline.
     strictness: percent of the plan's threshold that applies: 0 keeps all that was not shown yet, as where the caller
         narrowed the output already; above 100 where little of a kind is ever used.
     """
@@ -50,7 +53,9 @@ class Units:
     labels: list[str] | None = None
     heads: list[str] | None = None
     glued: bytearray | None = None
-    repeats: dict[int, tuple[int, int]] = field(default_factory=dict)
+    repeats: dict[int, tuple[int, str]] = field(default_factory=dict)
+    failures: dict[int, int] = field(default_factory=dict)
+    sizes: list[int] | None = None
     strictness: int = 100
 
 

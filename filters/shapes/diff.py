@@ -2,15 +2,19 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from byref.filters.lines import split
+from byref.filters.patterns import any_of
 from byref.filters.units import MUST, Units
 from byref.proxy.contracts import Call
 
 _START = re.compile(r"^(?:diff --git |--- \S.*\n\+\+\+ |Index: )", re.M)
 _HUNK = re.compile(r"^@@ .* @@|^@@@ ", re.M)
-_HEADER = re.compile(r"^(?:diff --git |index [0-9a-f]+\.\.|--- |\+\+\+ |(?:old|new|deleted file|new file) mode |similarity index |rename (?:from|to) |copy (?:from|to) |Binary files |"
-                     r"GIT binary patch|@@ |commit [0-9a-f]{7,40}|Author: |Date: |Index: )")
+_HEADER = any_of(
+    r"^diff --git ", r"^index [0-9a-f]+\.\.", r"^(?:---|\+\+\+) ", r"^(?:old|new|deleted file|new file) mode ", r"^similarity index ",
+    r"^(?:rename|copy) (?:from|to) ", r"^Binary files ", r"^GIT binary patch", r"^@@ ", r"^commit [0-9a-f]{7,40}", r"^(?:Author|Date|Index): ")
+_SHORT = 12  # changed lines of a file that stand whole: a big data file must not push out two lines that matter
 
 
 class Diff:
@@ -34,10 +38,9 @@ class Diff:
                 worth[i] = 6
                 changed += 1
         files[start] = changed
-        # A short change stands whole: a big data file must not push out two lines that matter.
         bounds = [*sorted(files), n]
-        for first, last in zip(bounds, bounds[1:], strict=False):
-            if files[first] <= 12:
+        for first, last in pairwise(bounds):
+            if files[first] <= _SHORT:
                 for i in range(first, last):
                     if worth[i]:
                         rank[i] = MUST

@@ -6,18 +6,25 @@ import re
 from byref.filters.failures import mark, suspects
 from byref.filters.lines import split
 from byref.filters.narrow import narrowed, program
+from byref.filters.patterns import any_of
 from byref.filters.units import ANCHOR, Units
 from byref.proxy.contracts import Call
 
-_STAMP = re.compile(
-    r"^\W{0,2}(?:\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\d\d/\d\d/\d\d |\d\d:\d\d:\d\d|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d|\[ *\d+\.\d+\]|#\d+ |\d{10,13}\b|"
-    r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b|\[(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b|[IWEF]\d{4} \d\d:\d\d)", re.M)
-_BUILD = re.compile(r"^\s*(?:\[ *\d+(?:/\d+|%)\]|Compiling |Downloading |Downloaded |Collecting |Requirement already|Get:\d|Hit:\d|Unpacking |Setting up |"
-                    r"Selecting previously|Preparing to unpack|Step \d+/\d+|npm (?:warn|WARN|notice|http)|Progress: |added \d+ packages|\S+\.o:|g?cc |\[INFO\]|> Task )", re.M)
-_PROGRAMS = frozenset({"pip", "pip3", "apt", "apt-get", "npm", "pnpm", "yarn", "docker", "make", "cmake", "cargo", "mvn", "gradle", "gradlew", "journalctl",
-                       "dmesg", "conda", "brew", "bundle", "go", "ninja", "terraform", "ansible-playbook", "kubectl"})
-_SUMMARY = re.compile(r"^(?:BUILD |Finished|Successfully|Build |Done|Total|added \d+|Installing collected|\d+ (?:upgraded|packages?)|exit code|returncode|real\t|"
-                      r"Command |The last command|<returncode>)|\b(?:warning|warn)s?\b.*\b\d+\b|^\d+ (?:error|warning|failure)s?\b|\b\d+ (?:failed|passed|errors?)\b", re.I | re.M)
+_STAMP = any_of(
+    r"^\W{0,2}\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d", r"^\W{0,2}(?:\d\d/\d\d/\d\d |\d\d:\d\d:\d\d)", r"^[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d",
+    r"^\[ *\d+\.\d+\]", r"^#\d+ ", r"^\d{10,13}\b", r"^\W{0,2}(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b", r"^[IWEF]\d{4} \d\d:\d\d",
+    flags=re.M)
+_PROGRESS = any_of(
+    r"^\s*\[ *\d+(?:/\d+|%)\]", r"^\s*(?:Compiling|Downloading|Downloaded|Collecting|Unpacking|Installing|Building) ", r"^\s*Requirement already",
+    r"^(?:Get|Hit|Ign):\d", r"^(?:Setting up|Selecting previously|Preparing to unpack|Reading database) ?", r"^Step \d+/\d+", r"^npm (?:notice|http)",
+    r"^\s*Progress: ", r"^(?:g?cc|g\+\+|clang|ld|ar) ", r"^\[INFO\]", r"^> Task ", r"^#\d+ (?:sha256|extracting|\d+\.\d+ )", flags=re.M)
+_PROGRAMS = frozenset({
+    "pip", "pip3", "apt", "apt-get", "npm", "pnpm", "yarn", "docker", "make", "cmake", "cargo", "mvn", "gradle", "gradlew", "journalctl", "dmesg", "conda",
+    "brew", "bundle", "go", "ninja", "terraform", "ansible-playbook", "kubectl"})
+_SUMMARY = any_of(
+    r"^(?:BUILD|Finished|Successfully|Build|Done|Total|Installing collected|Command|The last command|<returncode>|exit code|returncode|real\t)\b",
+    r"^(?:added )?\d+ (?:upgraded|packages?|errors?|warnings?|failures?)\b", r"\b\d+ (?:failed|passed|errors?|warnings?)\b", flags=re.I)
+_FOOT = 12  # lines at the end that may hold a summary
 
 
 class Log:
@@ -25,26 +32,23 @@ class Log:
 
     def match(self, call: Call, media: str, sample: str) -> int:
         rows = sample.count("\n") + 1
-        stamps = len(_STAMP.findall(sample)) + len(_BUILD.findall(sample))
-        if stamps * 10 >= rows * 5 and rows > 5:
+        stamps = len(_STAMP.findall(sample)) + len(_PROGRESS.findall(sample))
+        if stamps * 2 >= rows > 5:
             return 65
-        return 55 if program(call) in _PROGRAMS and rows > 3 else 0
+        return 55 if rows > 3 and program(call) in _PROGRAMS else 0
 
     def units(self, text: str, call: Call) -> Units:
         lines = split(text)
         n = len(lines.texts)
-        rank, worth = bytearray(n), [0] * n
-        for i, row in enumerate(lines.texts):
-            if _BUILD.match(row):
-                worth[i] = -4
-        units = Units(lines.texts, lines.address, rank, worth, keys=[t.strip() for t in lines.texts], glued=lines.glued,
-                      total=lines.numbers[-1] if lines.numbers else n, strictness=0 if narrowed(call) else 100)
+        units = Units(lines.texts, lines.address, bytearray(n), [-4 if _PROGRESS.match(row) else 0 for row in lines.texts],
+                      keys=[t.strip() for t in lines.texts], glued=lines.glued, total=lines.numbers[-1] if lines.numbers else n,
+                      strictness=0 if narrowed(call) else 100)
         if n:
-            rank[0] = rank[-1] = ANCHOR
+            units.rank[0] = units.rank[-1] = ANCHOR
         mark(units, suspects(units.texts))
-        for i in range(max(0, n - 12), n):
-            if not rank[i] and _SUMMARY.search(units.texts[i]):
-                rank[i] = ANCHOR
+        for i in range(max(0, n - _FOOT), n):
+            if _SUMMARY.search(units.texts[i]):
+                units.rank[i] = max(units.rank[i], ANCHOR)
         return units
 
 

@@ -12,7 +12,8 @@ from byref.proxy.contracts import Call
 _MATCH = re.compile(r"((?:[A-Za-z]:)?[^\s:][^:\n]{0,300}?)([:-])(\d+)\2")
 _PLAIN = re.compile(r"((?:\./|/|\w[\w.+-]*/)[^\s:]{1,300}|[\w.+-]{1,80}\.\w{1,8}):(?!//)")
 _NUMBERED = re.compile(r"(\d+)[:-]")
-_TOOLS = frozenset({"grep", "rg", "ripgrep", "ag", "ack", "search", "search_files", "grep_search", "codebase_search", "search_dir", "search_file", "find_file"})
+_TOOLS = frozenset({"grep", "rg", "ripgrep", "ag", "ack", "search", "search_files", "grep_search", "codebase_search",
+                    "search_dir", "search_file", "find_file"})
 _COMMAND = re.compile(r"(?:^|&&|;|\|)\s*(?:git\s+)?(?:grep|egrep|fgrep|rg|ag|ack|zgrep)\b")
 _WHOLE = 4000  # characters of matches that stand whole: a search is already a narrowing
 _FOOT = re.compile(r"binary file|matches|\bfound \d+|^--$", re.I)
@@ -60,7 +61,8 @@ class Matches:
             rank = bytearray(MUST if r == ANCHOR else r for r in rank)  # few enough that each file shows its first match
         if previous < 0 and sum(counts) == 0:
             counts = [1] * len(texts)
-        return Units(texts, lines.address, rank, [PLAIN] * len(texts), "matches", keys=[(h + t).strip() for h, t in zip(heads, texts, strict=True)],
+        return Units(texts, lines.address, rank, [PLAIN] * len(texts), "matches",
+                     keys=[(head + body).strip() for head, body in zip(heads, texts, strict=True)],
                      counts=counts, heads=heads, glued=lines.glued, strictness=0 if narrowed(call) or len(text) < _WHOLE else 100)
 
 

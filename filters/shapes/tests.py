@@ -6,53 +6,62 @@ import re
 from byref.filters.failures import mark, suspects
 from byref.filters.lines import split
 from byref.filters.narrow import command, narrowed
-from byref.filters.units import ANCHOR, MUST, Units
+from byref.filters.patterns import any_of
+from byref.filters.units import ALWAYS, ANCHOR, MUST, Units
 from byref.proxy.contracts import Call
 
-_RUNNER = re.compile(r"\b(?:pytest|py\.test|unittest|nosetests|tox|nox|jest|vitest|mocha|ava|go test|cargo (?:test|nextest)|rspec|phpunit|ctest|mvn test|"
-                     r"gradle test|npm (?:run )?test|yarn test|make (?:check|test)|runtests|bin/test|dotnet test|mix test|prove)\b")
-_LINE = re.compile(
-    r"^=+ .* =+$|^(?:FAILED|ERROR|PASSED|XFAIL|XPASS|SKIPPED)\b|^\S+::\S+ (?:PASSED|FAILED|ERROR|SKIPPED|XFAIL)|^(?:\s*--- (?:PASS|FAIL|SKIP)|=== RUN|PASS$|FAIL$|ok  ?\t|FAIL\t)|"
-    r"^test .* \.\.\. (?:ok|FAILED|ignored)|^test result:|^running \d+ tests?|^Ran \d+ tests?|^(?:FAIL|ERROR): |^\s*[✓✔✗✕×] |^\s*(?:PASS|FAIL) \S|^Tests: +|^(?:not )?ok \d+|"
-    r"^\S+ \.\.\. (?:ok|FAIL|ERROR|skipped)|^\S+\.py [.FEsxX]+", re.M)
-_PASSED = re.compile(r"^\S+::\S+ (?:PASSED|SKIPPED|XFAIL)|^PASSED |^\s*--- (?:PASS|SKIP)|^=== (?:RUN|PAUSE|CONT)|^ok  ?\t|^test .* \.\.\. (?:ok|ignored)|^\s*[✓✔] |^\s*PASS \S|^ok \d+|"
-                     r"^.* \.\.\. (?:ok|skipped)|^\S+\.py [.sxX]+(?: +\[ *\d+%\])?$|^\d+(?:\.\d+)?s (?:call|setup|teardown) |^\? +\t")
-_FAILED = re.compile(r"^(?:FAILED|ERROR)\b|^\S+::\S+ (?:FAILED|ERROR)|^\s*--- FAIL|^FAIL(?:\t|$|:|ED| )|^ERROR: |^test .* \.\.\. FAILED|^\s*[✗✕×] |^not ok|^.* \.\.\. (?:FAIL|ERROR)$|"
-                     r"^E {2,}|^>  +|^_{3,} .+ _{3,}$|^thread '.*' panicked|^\S+:\d+: (?:\w+(?:Error|Exception|Timeout)|AssertionError|in )|^\s+\S+_test\.go:\d+: |^panic: |^---- .+ ----$")
-_SUMMARY = re.compile(r"^=+ .*\b(?:passed|failed|error|skipped|no tests ran)\b.* =+$|^test result:|^Ran \d+ tests?|^(?:OK|FAILED)(?: \(|$)|^Tests: |^Test Suites: |^\d+ (?:passing|failing|pending)|"
-                      r"^\d+ (?:passed|failed)|^(?:FAIL|ok|PASS)(?:\t|$)|^# (?:tests|pass|fail) \d+|^exit status|^Process exited|^\s*Summary|^\d+ examples?, ")
-_SECTION = re.compile(r"^=+ (?:FAILURES|ERRORS|short test summary info) =+$|^failures:$|^FAILURES!?$")
+_RUNNER = any_of(
+    r"\b(?:pytest|py\.test|unittest|nosetests|tox|nox|jest|vitest|mocha|ava|rspec|phpunit|ctest|runtests|prove)\b",
+    r"\b(?:go|cargo|mvn|gradle|npm|npm run|yarn|dotnet|mix|make) test\b", r"\bcargo nextest\b", r"\bmake check\b", r"\bbin/test\b")
+_PASSED = any_of(
+    r"^\S+::.+ (?:PASSED|SKIPPED|XFAIL)\b", r"^PASSED ",  # pytest -v, -rA
+    r"^\S+\.py [.sxX]+(?: +\[ *\d+%\])?$", r"^\d+(?:\.\d+)?s (?:call|setup|teardown) ",  # pytest, --durations
+    r"^\s*--- (?:PASS|SKIP)", r"^=== (?:RUN|PAUSE|CONT)", r"^ok  ?\t", r"^\? +\t",  # go test
+    r"^test .* \.\.\. (?:ok|ignored)",  # cargo
+    r"^\s*[✓✔] ", r"^\s*PASS \S",  # jest, vitest, mocha
+    r"^ok \d+", r"^.* \.\.\. (?:ok|skipped\b.*)$")  # TAP, unittest
+_NAME = any_of(
+    r"^(?:FAILED|ERROR) \S+", r"^\S+::.+ (?:FAILED|ERROR)\b", r"^\s*--- FAIL", r"^(?:FAIL|ERROR): ",
+    r"^test .* \.\.\. FAILED", r"^\s*[✗✕×] ", r"^not ok", r"^.* \.\.\. (?:FAIL|ERROR)$", r"^---- .+ ----$", r"^_{3,} .+ _{3,}$", r"^ {2}● ")
+_REPORT = any_of(
+    r"^E  +\S", r"^>  +\S",  # pytest: what was asserted, and where
+    r"^\S+:\d+: (?:\w+(?:Error|Exception|Timeout)|AssertionError|in )", r"^\s+File \"[^\"]+\", line \d+", r"^\w*(?:Error|Exception)\b",
+    r"^thread '.*' panicked", r"^panic: ", r"^\s+\S+_test\.go:\d+: ")
+_SUMMARY = any_of(
+    r"^=+ .*\b(?:passed|failed|errors?|skipped|deselected|no tests ran)\b.* =+$", r"^\d+ (?:passed|failed)\b",
+    r"^Ran \d+ tests?", r"^(?:OK|FAILED)(?: \(|$)", r"^test result:", r"^Tests: ", r"^Test Suites: ", r"^\s*Tests  ", r"^\d+ (?:passing|failing|pending)",
+    r"^(?:FAIL|PASS)(?:\t|$)", r"^exit status ", r"^Process exited", r"^# (?:tests|pass|fail) \d+", r"^\d+ examples?, ", r"^Exit code \d")
+_SECTION = re.compile(r"^=+ .* =+$|^failures:$|^FAILURES!?$|^=+$")
 
 
 class Tests:
     name = "tests"
 
     def match(self, call: Call, media: str, sample: str) -> int:
-        found = len(_LINE.findall(sample))
-        if found and _RUNNER.search(command(call)):
-            return 90
-        return 80 if found > 4 and found * 3 > sample.count("\n") else 0
+        rows = sample.split("\n")
+        found = sum([bool(_PASSED.match(row) or _NAME.match(row) or _SUMMARY.match(row)) for row in rows])
+        if _RUNNER.search(command(call)):
+            return 90 if found or "=== test session starts" in sample else 0
+        return 80 if found > 4 and found * 3 > len(rows) else 0
 
     def units(self, text: str, call: Call) -> Units | None:
         lines = split(text)
         texts = lines.texts
         n = len(texts)
-        rank, worth, counts = bytearray(n), [0] * n, [0] * n
+        rank, worth = bytearray(n), [0] * n
         for i, row in enumerate(texts):
-            if _SUMMARY.match(row):
+            if _PASSED.match(row):
+                worth[i] = -40
+            elif _SUMMARY.match(row) or _NAME.match(row):
+                rank[i] = ALWAYS
+            elif _REPORT.match(row):
                 rank[i] = MUST
-            elif _FAILED.match(row):
-                rank[i], counts[i] = MUST, 1
-            elif _PASSED.match(row):
-                worth[i], counts[i] = -40, 1
             elif _SECTION.match(row):
                 rank[i] = ANCHOR
-        if not any(rank) and not any(counts):
-            return None
+        if n:
+            rank[0], rank[-1] = max(rank[0], ANCHOR), max(rank[-1], ANCHOR)
         units = Units(texts, lines.address, rank, worth, keys=[t.strip() for t in texts], glued=lines.glued,
                       total=lines.numbers[-1] if lines.numbers else n, strictness=0 if narrowed(call) else 100)
-        rank[0] = max(rank[0], ANCHOR)
-        rank[-1] = max(rank[-1], ANCHOR)
         mark(units, [i for i in suspects(texts) if worth[i] >= 0])
         return units
 

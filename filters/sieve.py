@@ -1,0 +1,203 @@
+"""Outputs too large to weigh line by line: one pass over the bytes keeps the lines worth weighing.
+
+Kept are the first and last lines, the first line of each new template (the line without its digits), and every
+line that reports a failure, once per masked text with its count. The rest becomes hidden units with exact addresses.
+Memory: a block, the kept lines, the templates up to a limit, and a few words for each distinct failure.
+"""
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
+
+from byref.filters.failures import is_failure, masked
+from byref.filters.lines import clean
+from byref.filters.units import ANCHOR, HIDDEN, MUST, PLAIN, Units
+from byref.proxy.contracts import Source
+from byref.proxy.text import pattern, short_hash
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from byref.proxy.text import Pattern
+
+HUGE = 1 << 20  # bytes from which an output is sieved before it is weighed
+_ENDS = 60  # lines kept at each end
+_SURE = 3  # of them that stand in every view
+_TEMPLATES = 2000  # new templates kept; an output with more has no templates, it is a listing
+_FAILURES = 600  # failing lines kept; beyond, they are counted
+_LINE = 600  # bytes of a line that are kept; the rest is addressed
+_BEFORE = 150  # of them before what made the line worth keeping
+_DIGITS = b"0123456789"
+
+
+@cache
+def _suspect() -> Pattern:
+    return pattern(r"(?i)error|fatal|fail|panic|exception|traceback|critical|emerg|alert|abort|killed|denied|refused|not found|no such file|cannot|can't|"
+                   r"unable to|out of memory|no space|timed out|timeout|conflict|undefined|unresolved|core dumped|fault|not ok|✗|❌")
+
+
+@dataclass(slots=True)
+class _Piece:
+    """A run of bytes within the raw text. head, foot: whether it starts, ends a line."""
+
+    end: int
+    line: int
+    head: bool
+    foot: bool
+    text: bytes
+    rank: int
+
+
+class _Sieve:
+    """The state of one pass. line and offset are those of the next byte to come; fresh: it starts a line."""
+
+    def __init__(self) -> None:
+        self.line, self.offset, self.fresh = 1, 0, True
+        self.pieces: dict[int, _Piece] = {}
+        self.same: dict[bytes, tuple[int, int, str]] = {}  # masked failure: first piece, count, address of the last
+        self.templates: set[bytes] = set()
+        self.tail: list[tuple[int, int, bytes]] = []
+
+    def scan(self, data: bytes, ended: bool) -> None:
+        """The next bytes; ended: the last of them ends a line (or the text)."""
+        rows = data.split(b"\n")
+        if not rows[-1]:
+            rows.pop()
+        starts = [self.offset, *accumulate(map(len, rows), lambda at, size: at + size + 1, initial=self.offset)][1:-1] if rows else []
+        if self.line <= _ENDS:
+            for k in range(min(len(rows), _ENDS - self.line + 1)):
+                self.keep(k, rows, starts, 0, ANCHOR if self.line + k <= _SURE else PLAIN)
+        if len(self.templates) < _TEMPLATES:
+            self.news(data, rows, starts)
+        seen = -1
+        for found in _suspect().finditer(data):
+            at = self.offset + found.start()
+            k = bisect_right(starts, at) - 1
+            if k != seen or len(rows[k]) > _LINE:
+                seen = k
+                self.failure(k, rows, starts, at - starts[k])
+        self.tail = [*self.tail, *((self.line + k, starts[k], rows[k]) for k in range(max(0, len(rows) - _ENDS), len(rows)))][-_ENDS:]
+        self.offset += len(data)
+        self.line += len(rows) if ended else len(rows) - 1
+        self.fresh = ended
+
+    def news(self, data: bytes, rows: list[bytes], starts: list[int]) -> None:
+        """Keeps the first line of every template that is new."""
+        keys = data.translate(None, _DIGITS).split(b"\n")
+        fresh = set(keys[:len(rows)]) - self.templates
+        for k, key in enumerate(keys[:len(rows)] if fresh else ()):
+            if key in fresh:
+                fresh.discard(key)
+                self.templates.add(key)
+                self.keep(k, rows, starts, 0, PLAIN)
+                if not fresh or len(self.templates) >= _TEMPLATES:
+                    return
+
+    def failure(self, k: int, rows: list[bytes], starts: list[int], at: int) -> None:
+        begin = max(0, at - _BEFORE) if len(rows[k]) > _LINE else 0
+        text = rows[k][begin:begin + _LINE].decode("utf-8", "surrogateescape")
+        if not is_failure(text):
+            return
+        key = short_hash(masked(text))
+        line = self.line + k
+        before = self.same.get(key)
+        if before is not None:
+            self.same[key] = (before[0], before[1] + 1, f"L{line}")
+        elif len(self.same) < _FAILURES:
+            self.same[key] = (self.keep(k, rows, starts, begin, MUST), 1, f"L{line}")
+        else:
+            self.same[key] = (-line, 1, f"L{line}")
+
+    def keep(self, k: int, rows: list[bytes], starts: list[int], begin: int, rank: int) -> int:
+        """Keeps row k, of a long one a window that starts at `begin`. Returns the piece's byte offset."""
+        row = rows[k]
+        end = len(row)
+        if end > _LINE:
+            end = min(end, begin + _LINE)
+            while begin and row[begin] & 0xC0 == 0x80:
+                begin += 1
+            while end < len(row) and row[end] & 0xC0 == 0x80:
+                end -= 1
+        else:
+            begin = 0
+        start = starts[k] + begin
+        whole = end == len(row)
+        head = begin == 0 and (k > 0 or self.fresh)
+        before = self.pieces.get(start)
+        if before is None or before.rank < rank:
+            self.pieces[start] = _Piece(starts[k] + end + whole, self.line + k, head, whole, row[begin:end], rank)
+        return start
+
+
+def sieve(source: Source) -> Units:
+    """Units of a huge part: kept lines, and hidden runs between them. Reads the source once, in blocks."""
+    state, rest = _Sieve(), b""
+    for block in source.blocks():
+        data = rest + block if rest else block
+        cut = data.rfind(b"\n") + 1
+        if not cut and len(data) < HUGE:
+            rest = data
+            continue
+        state.scan(data[:cut] if cut else data, bool(cut))
+        rest = data[cut:] if cut else b""
+    if rest:
+        state.scan(rest, True)
+    rows, starts = [row for _, _, row in state.tail], [start for _, start, _ in state.tail]
+    for k, (line, _, row) in enumerate(state.tail):
+        state.line, state.fresh = line - k, k > 0
+        state.keep(k, rows, starts, max(0, len(row) - _LINE), ANCHOR if len(rows) - k <= _SURE else PLAIN)
+    return _units(state, source.size)
+
+
+def _units(state: _Sieve, size: int) -> Units:
+    """The pieces in order, clipped where they overlap, and a hidden unit for every run between two of them."""
+    texts: list[str] = []
+    rank = bytearray()
+    spans: list[tuple[int, int, int, int, bool, bool]] = []  # bytes, lines, whether a line starts and ends there
+    where: dict[int, int] = {}
+    glued = bytearray()
+
+    def add(text: str, level: int, *span: int) -> None:
+        texts.append(text)
+        rank.append(level)
+        spans.append((span[0], span[1], span[2], span[3], bool(span[4]), bool(span[5])))
+        glued.append(not span[4])
+
+    at, line, foot = 0, 1, True
+    lines = max((piece.line for piece in state.pieces.values()), default=0)
+    for start in sorted(state.pieces):
+        piece = state.pieces[start]
+        if piece.end <= at:
+            continue
+        body, head = piece.text, piece.head
+        if start < at:
+            skip = at - start
+            while skip < len(body) and body[skip] & 0xC0 == 0x80:
+                skip += 1
+            body, start, head = body[skip:], start + skip, False
+        if start > at:
+            add("", HIDDEN, at, start, line, piece.line - head, foot, head)
+        where[start] = len(texts)
+        add(clean(body.decode("utf-8", "surrogateescape")), piece.rank, start, piece.end, piece.line, piece.line, head, piece.foot)
+        at, line, foot = piece.end, piece.line + piece.foot, piece.foot
+    if at < size:
+        add("", HIDDEN, at, size, line, max(line, lines), foot, True)
+
+    def address(i: int, j: int) -> str:
+        first, last = spans[i], spans[j]
+        if not (first[4] and last[5]):
+            return f"b{first[0]}-{min(size, last[1])}"
+        return f"L{first[2]}" if first[2] == last[3] else f"L{first[2]}-{last[3]}"
+
+    units = Units(texts, address, rank, [0] * len(texts), keys=[t.strip() for t in texts], glued=glued, total=lines,
+                  counts=[max(0, last - first + head) for _, _, first, last, head, _ in spans],
+                  sizes=[end - start if level == HIDDEN else len(text) + 1 for (start, end, *_), level, text in zip(spans, rank, texts, strict=True)])
+    firsts = [span[2] for span in spans]
+    for start, count, last in state.same.values():
+        if start < 0:
+            i = bisect_right(firsts, -start) - 1
+            units.failures[i] = units.failures.get(i, 0) + 1
+        elif count > 1 and start in where:
+            units.repeats[where[start]] = (count, last)
+    return units
