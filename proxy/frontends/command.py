@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from byref.proxy import config
 from byref.proxy.errors import ByrefError, ConfigError, Corrupt, Evicted, Expired, Invalid, StoreError, Unknown
 from byref.proxy.frontends.held import write_all
-from byref.proxy.gateway import Gateway, Session
+from byref.proxy.gateway import Gateway
 from byref.proxy.gateway import open as open_gateway
+from byref.proxy.session import Session
 
 SESSION = "cli"
 EXIT_CODES: dict[type[ByrefError], int] = {Invalid: 2, ConfigError: 2, Unknown: 3, Expired: 4, Evicted: 5, Corrupt: 6, StoreError: 7}

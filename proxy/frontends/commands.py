@@ -22,8 +22,8 @@ def _run_options(parser: argparse.ArgumentParser) -> None:
 
 RUN = Command(
     "run", "run a command; its output is stored whole and shown as a view", _run_options, lambda args: run.main(["--", *args.command]),
-    "Exit code: the command's own; 128 + N where signal N ended it; 127 not found, 126 not executable. Stdout and stderr stay apart. INT and "
-    "TERM go to the command and all it started; what came so far is shown. With BYREF=off this is the bare command.")
+    "Exit code: the command's own; 128 + N where signal N ended it; 127 not found, 126 not executable. Stdout and stderr stay apart. "
+    "INT and TERM go to the command and all it started; what came so far is shown. With BYREF=off this is the bare command.")
 COMMANDS: tuple[Command, ...] = (
     RUN, pipe.PIPE, view.VIEW, fetch.FETCH, status.STATUS, report.REPORT, upkeep.GC, upkeep.PURGE, upkeep.VERIFY, doctor.DOCTOR)
 
@@ -34,7 +34,8 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"byref {byref.__version__}")
     below = top.add_subparsers(metavar="COMMAND", required=True)
     for command in COMMANDS:
-        one = below.add_parser(command.name, help=command.help, description=f"{command.help[0].upper()}{command.help[1:]}.", epilog=command.detail or None)
+        sentence = f"{command.help[0].upper()}{command.help[1:]}."
+        one = below.add_parser(command.name, help=command.help, description=sentence, epilog=command.detail or None)
         command.options(one)
         one.set_defaults(chosen=command)
     return top

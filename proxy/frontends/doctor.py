@@ -74,7 +74,8 @@ def _place(found: Findings, home: str) -> None:
         above = os.path.dirname(above)
     found.fine("home", home + ("" if there else " (comes with the first output)"))
     if not os.access(above, os.W_OK | os.X_OK) or not os.path.isdir(above):
-        found.wrong("permissions", f"{above} cannot be written", "make it writable for you, or set BYREF_HOME to a folder that is; until then outputs pass raw")
+        found.wrong("permissions", f"{above} cannot be written",
+                    "make it writable for you, or set BYREF_HOME to a folder that is; until then outputs pass raw")
     elif there and (loose := _open_to_others(home)):
         found.wrong("permissions", f"others may look at {', '.join(loose[:3])}", f"chmod -R go= {home}")
     else:
@@ -90,10 +91,10 @@ def _store(found: Findings) -> None:
     try:
         with open_gateway() as gateway:
             usage = gateway.store.usage()
-            found.fine("store", f"{gateway.settings.url}: {usage.outputs} outputs, {size(usage.bytes_held)} held for {size(usage.bytes_raw)} raw; "
+            found.fine("store", f"{gateway.settings.url}: {usage.outputs} outputs, {size(usage.bytes_raw)} in {size(usage.bytes_held)}; "
                                 f"quota {size(usage.max_bytes)}, {usage.max_age / 86400:g} days")
             found.fine("scope", scope_of(gateway))
-            found.fine("profile", f"{gateway.settings.profile}; outputs up to {SMALL} bytes pass as they are, and whatever a view would not shorten")
+            found.fine("profile", f"{gateway.settings.profile}; outputs up to {SMALL} bytes pass, and whatever a view would not shorten")
     except ConfigError as fault:
         found.wrong("settings", str(fault), "until then outputs pass raw")
     except (ByrefError, OSError) as fault:
@@ -118,7 +119,8 @@ def _run(args: argparse.Namespace) -> int:
     if config.switched_off():
         found.fine("filtering", "off (BYREF=off): `byref run` is the bare command; unset BYREF to turn it on")
     else:
-        found.fine("filtering", "what `byref run`, `pipe` and `view` are given, nothing else; --raw shows all of one output, BYREF=off turns `run` off")
+        found.fine("filtering", "what `byref run`, `pipe` and `view` are given, nothing else; "
+                                "--raw shows all of one output, BYREF=off turns `run` off")
     say("all is well\n" if not found.problems else f"{found.problems} problem{'s' * (found.problems > 1)} to mend\n")
     return 1 if found.problems else 0
 

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from byref.proxy.errors import Invalid
 from byref.proxy.frontends.command import Command, open_session, put
 from byref.proxy.frontends.held import complain, write_all
-from byref.proxy.gateway import Session
+from byref.proxy.session import Session
 
 MAX_TOKENS = 8000
+LARGE = 1 << 18  # tokens of a page where all are wanted: about 1 MB
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
@@ -28,8 +29,11 @@ def _options(parser: argparse.ArgumentParser) -> None:
 def pages(session: Session, args: argparse.Namespace, every: bool) -> Iterator[bytes]:
     """The bytes of one page, or of every page from the first on; says on stderr how to get the next one."""
     cursor: str | None = args.cursor
+    size = args.max_tokens or (LARGE if every else MAX_TOKENS)
     while True:
-        page = session.fetch(args.ref, at=args.at, part=args.part, max_tokens=args.max_tokens or MAX_TOKENS, cursor=cursor)
+        page = session.fetch(args.ref, at=args.at, part=args.part, max_tokens=size, cursor=cursor)
+        if page.note and not (page.binary and (every or args.base64)):
+            complain(page.note)
         yield page.data
         cursor = page.cursor
         if not cursor:
@@ -83,4 +87,4 @@ def _write(path: str, pieces: Iterator[bytes]) -> None:
 
 FETCH = Command(
     "fetch", "get the exact bytes behind a ref or a gap", _options, _run,
-    "Exit codes: 2 invalid address, 3 unknown ref, 4 expired, 5 evicted, 6 corrupt, 7 the store cannot be used now. All but the last are final.")
+    "Exit codes: 2 invalid address, 3 unknown ref, 4 expired, 5 evicted, 6 corrupt, all of them final; 7 the store cannot be used now.")

@@ -11,7 +11,7 @@ from byref.proxy.contracts import Json
 from byref.proxy.frontends import nested
 from byref.proxy.frontends.command import Command, open_session, put, view_options
 from byref.proxy.frontends.held import Held, complain
-from byref.proxy.gateway import Session
+from byref.proxy.session import Session
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
@@ -22,13 +22,14 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    held, session = Held(("stdout", 1)), None
+    held = Held(("stdout", 1))
+    session: Session | None = None
     if args.command and nested.starts_byref(args.command):
         held.release()  # what a second call returns is final
     else:
         try:
             held.limit = config.run_limit()
-            session = open_session(args.profile)
+            _, session = open_session(args.profile)
         except Exception as fault:
             held.release(fault)
     ended = _read(held)

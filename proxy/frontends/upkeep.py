@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import argparse
 
-from byref.proxy.frontends.command import Command, exit_code, open_session, say
 from byref.proxy.errors import Corrupt
+from byref.proxy.frontends.command import Command, exit_code, open_session, say
 from byref.proxy.frontends.held import complain
 from byref.proxy.gateway import open as open_gateway
 

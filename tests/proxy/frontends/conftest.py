@@ -33,10 +33,12 @@ class Shell:
 
     def __call__(self, *words: str | bytes, data: bytes = b"", **env: str) -> Done:
         return subprocess.run(
-            [*PROGRAM, *words], input=data, capture_output=True, timeout=LIMIT, cwd=self.folder, env=self.env | env, start_new_session=True, check=False)
+            [*PROGRAM, *words], input=data, capture_output=True, timeout=LIMIT, cwd=self.folder, env=self.env | env,
+            start_new_session=True, check=False)
 
     def bare(self, *words: str | bytes) -> Done:
-        return subprocess.run(words, input=b"", capture_output=True, timeout=LIMIT, cwd=self.folder, env=self.env, start_new_session=True, check=False)
+        return subprocess.run(
+            words, input=b"", capture_output=True, timeout=LIMIT, cwd=self.folder, env=self.env, start_new_session=True, check=False)
 
     def start(self, *words: str) -> subprocess.Popen[bytes]:
         """The program left running: its pid is the one that signals go to."""
