@@ -6,7 +6,7 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from byref.filters.patterns import any_of
-from byref.filters.units import MUST, Units
+from byref.filters.units import ANCHOR, MUST, PLAIN, Units
 
 # Lower-case signs of a failure. Found by `in`, which costs a tenth of an alternation in `re`.
 _SIGNS = (
@@ -30,6 +30,9 @@ _VOLATILE = any_of(
     r"\b0x[0-9a-f]+\b", r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{8,}\b",
     r"\b(?:pid|tid|thread|port)[ =:#]*\d+", r"\[\d+\]", r"/tmp/\S+", r"\b\d+(?:\.\d+)? ?(?:ms|s|us|µs|ns|sec|seconds)\b", r"\b1\d{9}(?:\d{3})?\b",
     flags=re.I)
+
+
+_AROUND = 9  # indented lines to each side of a failure
 
 
 def masked(line: str) -> str:
@@ -66,7 +69,18 @@ def mark(units: Units, indexes: list[int]) -> None:
     for i in indexes:
         first.setdefault(masked(units.texts[i]), []).append(i)
     for same in first.values():
+        for i in {same[0], same[-1]}:
+            _neighbours(units, i)
         for i in (same[0], same[-1]):
             units.rank[i] = max(units.rank[i], MUST)
         if len(same) > 2:
             units.repeats[same[0]] = (len(same), units.address(same[-1], same[-1]))
+
+
+def _neighbours(units: Units, i: int) -> None:
+    """The indented lines around a failure come along: the frames of a trace, what a test logged before it failed."""
+    for step in (-1, 1):
+        for k in range(i + step, i + step * _AROUND, step):
+            if not (0 <= k < len(units.texts) and units.texts[k][:1] in (" ", "\t") and units.rank[k] == PLAIN and units.worth[k] >= 0):
+                break
+            units.rank[k] = ANCHOR

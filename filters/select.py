@@ -39,6 +39,7 @@ PLANS = {
 # Characters: what a small output saves does not pay for a repeat. Up to the first only what was shown collapses,
 # from the second on the threshold is the plan's.
 _WHOLE, _FULL = 800, 4000
+_BLOCK = 320  # characters in which units are picked once a cap binds
 
 
 @dataclass(slots=True)
@@ -171,13 +172,34 @@ def _pick(scores: list[int], sizes: list[int], units: Units, shown: bytearray | 
             order.append(i)
     if used > 4 * plan.cap:
         used = _fewer(keep, sizes, rank, plan)
-    if used + sum([sizes[i] for i in order]) > plan.cap:
-        order.sort(key=lambda i: (-rank[i], -smooth[i], i))
-    for i in order:
-        if used + sizes[i] <= plan.cap:
-            keep[i] = 1
-            used += sizes[i]
+    if used + sum([sizes[i] for i in order]) <= plan.cap:
+        blocks = [order]
+    else:
+        anchors = [[i] for i in order if rank[i] == ANCHOR]
+        blocks = anchors + sorted(_blocks(order, sizes, rank), key=lambda block: (-(sum([smooth[i] for i in block]) // len(block)), block[0]))
+    for block in blocks:
+        size = sum([sizes[i] for i in block])
+        if used + size <= plan.cap:
+            for i in block:
+                keep[i] = 1
+            used += size
     return keep
+
+
+def _blocks(order: list[int], sizes: list[int], rank: bytearray) -> list[list[int]]:
+    """Neighbouring units in blocks larger than a gap: single lines would leave gaps that do not pay."""
+    blocks: list[list[int]] = []
+    size, last = _BLOCK, -2
+    for i in order:
+        if rank[i] == ANCHOR:
+            continue
+        if i != last + 1 or size >= _BLOCK:
+            blocks.append([])
+            size = 0
+        blocks[-1].append(i)
+        size += sizes[i]
+        last = i
+    return blocks
 
 
 def _fewer(keep: bytearray, sizes: list[int], rank: bytearray, plan: Plan) -> int:

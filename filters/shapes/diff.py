@@ -14,6 +14,7 @@ _HUNK = re.compile(r"^@@ .* @@|^@@@ ", re.M)
 _HEADER = any_of(
     r"^diff --git ", r"^index [0-9a-f]+\.\.", r"^(?:---|\+\+\+) ", r"^(?:old|new|deleted file|new file) mode ", r"^similarity index ",
     r"^(?:rename|copy) (?:from|to) ", r"^Binary files ", r"^GIT binary patch", r"^@@ ", r"^commit [0-9a-f]{7,40}", r"^(?:Author|Date|Index): ")
+_DATA = 200  # changed lines of a file from which it is data or generated
 _SHORT = 12  # changed lines of a file that stand whole: a big data file must not push out two lines that matter
 
 
@@ -40,10 +41,11 @@ class Diff:
         files[start] = changed
         bounds = [*sorted(files), n]
         for first, last in pairwise(bounds):
-            if files[first] <= _SHORT:
-                for i in range(first, last):
-                    if worth[i]:
-                        rank[i] = MUST
+            for i in range(first, last):
+                if worth[i] and files[first] <= _SHORT:
+                    rank[i] = MUST
+                elif files[first] > _DATA:
+                    worth[i] = 0
         return Units(lines.texts, lines.address, rank, worth, keys=[t.strip() for t in lines.texts], glued=lines.glued,
                      total=lines.numbers[-1] if lines.numbers else n, strictness=0 if len(text) < 12_000 else 100)
 

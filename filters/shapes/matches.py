@@ -8,8 +8,8 @@ from byref.filters.narrow import command, narrowed
 from byref.filters.units import ANCHOR, MUST, PLAIN, Units
 from byref.proxy.contracts import Call
 
-# path:line:text and path-line-text (context); a path has no blank before its separator unless it starts like one
-_MATCH = re.compile(r"((?:[A-Za-z]:)?[^\s:][^:\n]{0,300}?)([:-])(\d+)\2")
+# path:line:text and path-line-text (context); a path has no blanks here, and is no time of day
+_MATCH = re.compile(r"((?!\d{4}-\d\d-\d\d[T ])(?:[A-Za-z]:)?(?=[^\s:]*[A-Za-z_])[^\s:]{1,300}?)([:-])(\d+)\2")
 _PLAIN = re.compile(r"((?:\./|/|\w[\w.+-]*/)[^\s:]{1,300}|[\w.+-]{1,80}\.\w{1,8}):(?!//)")
 _NUMBERED = re.compile(r"(\d+)[:-]")
 _TOOLS = frozenset({"grep", "rg", "ripgrep", "ag", "ack", "search", "search_files", "grep_search", "codebase_search",

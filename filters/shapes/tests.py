@@ -26,7 +26,7 @@ _NAME = any_of(
 _REPORT = any_of(
     r"^E  +\S", r"^>  +\S",  # pytest: what was asserted, and where
     r"^\S+:\d+: (?:\w+(?:Error|Exception|Timeout)|AssertionError|in )", r"^\s+File \"[^\"]+\", line \d+", r"^\w*(?:Error|Exception)\b",
-    r"^thread '.*' panicked", r"^panic: ", r"^\s+\S+_test\.go:\d+: ")
+    r"^thread '.*' panicked", r"^panic: ")
 _SUMMARY = any_of(
     r"^=+ .*\b(?:passed|failed|errors?|skipped|deselected|no tests ran)\b.* =+$", r"^\d+ (?:passed|failed)\b",
     r"^Ran \d+ tests?", r"^(?:OK|FAILED)(?: \(|$)", r"^test result:", r"^Tests: ", r"^Test Suites: ", r"^\s*Tests  ", r"^\d+ (?:passing|failing|pending)",
@@ -52,6 +52,11 @@ class Tests:
         for i, row in enumerate(texts):
             if _PASSED.match(row):
                 worth[i] = -40
+                if row.lstrip().startswith("--- "):  # go: what a test logged stands before its result
+                    k = i - 1
+                    while k >= 0 and texts[k][:1] in (" ", "\t") and not rank[k] and not worth[k]:
+                        worth[k] = -40
+                        k -= 1
             elif _SUMMARY.match(row) or _NAME.match(row):
                 rank[i] = ALWAYS
             elif _REPORT.match(row):
