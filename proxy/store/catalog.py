@@ -21,13 +21,15 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import TypeAlias
 
-    Value: TypeAlias = None | int | float | str | bytes
+    Value: TypeAlias = int | float | str | bytes | None
     Row: TypeAlias = tuple[Value, ...]
 
 PATIENCE = 5.0  # seconds that a writer waits for the others; a commit takes milliseconds
 PAGE = 4096
 SHM = 32 << 10  # bytes of the wal-index beside a small WAL
+APPLICATION = 0x62797266  # "byrf", as `PRAGMA application_id`, so that `file` and we can tell a catalog from other databases
 LAYOUT = 1  # len(MIGRATIONS), which a test holds equal: an up-to-date catalog opens without importing them
+_UNREADABLE = (_sqlite3.SQLITE_IOERR_READ, _sqlite3.SQLITE_IOERR_SHORT_READ)
 _ABANDONED: list[object] = []  # connections inherited over a fork: closing them here would release the parent's locks
 
 
@@ -44,6 +46,10 @@ def text(value: str) -> str | bytes:
 
 def string(value: Value) -> str:
     return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else str(value)
+
+
+def blob_of(value: Value) -> bytes:
+    return value if isinstance(value, bytes) else string(value or "").encode()
 
 
 def number(value: Value) -> int:
@@ -66,7 +72,7 @@ def fault(error: Exception, path: str) -> ByrefError:
         return StoreReadOnly(f"{path} cannot be written: {error}; make it writable, or set BYREF_HOME to another folder")
     if primary in (_sqlite3.SQLITE_BUSY, _sqlite3.SQLITE_LOCKED, _sqlite3.SQLITE_PROTOCOL):
         return StoreBusy(f"{path} was held by others for more than {PATIENCE:.0f} s; try again")
-    if primary in (_sqlite3.SQLITE_CORRUPT, _sqlite3.SQLITE_NOTADB) or code in (_sqlite3.SQLITE_IOERR_READ, _sqlite3.SQLITE_IOERR_SHORT_READ):
+    if primary in (_sqlite3.SQLITE_CORRUPT, _sqlite3.SQLITE_NOTADB) or code in _UNREADABLE:
         return StoreDamaged(f"{path} is damaged: {error}; move its folder away, and a new store is made")
     if not code and isinstance(error, _sqlite3.OperationalError):
         return StoreDamaged(f"{path} is damaged: {error}; move its folder away, and a new store is made")
@@ -164,6 +170,8 @@ class Catalog:
                        f"journal_size_limit = {self.wal_pages * PAGE}"):
             db.execute("PRAGMA " + pragma)
         version: int = db.execute("PRAGMA user_version").fetchone()[0]
+        if version and db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
+            raise StoreDamaged(f"{self.path} is a database of something else; choose another folder")
         return version
 
     def _connect_read_only(self, error: Exception) -> Link:
@@ -178,7 +186,7 @@ class Catalog:
         return Link(self._open(f"file:{quote(self.path)}?mode=ro&immutable=1", uri=True))
 
     def _migrate(self, link: Link) -> None:
-        from byref.proxy.store.migrations import APPLICATION, MIGRATIONS
+        from byref.proxy.store.migrations import MIGRATIONS
         self._lock(link)
         try:
             db = link.db
@@ -248,15 +256,15 @@ class Catalog:
         except BlockingIOError:
             _Wait(link).result(self.path)
 
-    def sizes(self) -> tuple[int, int]:
-        """Bytes of the catalog's files on disk, and of its WAL alone."""
-        sizes = []
+    def size(self) -> int:
+        """Bytes of the catalog's files on disk."""
+        size = 0
         for suffix in ("", "-wal", "-shm"):
             try:
-                sizes.append(os.stat(self.path + suffix).st_size)
+                size += os.stat(self.path + suffix).st_size
             except FileNotFoundError:
-                sizes.append(0)
-        return sum(sizes), sizes[1]
+                pass
+        return size
 
     def truncate_wal(self, patience: float) -> bool:
         """Moves the WAL into the catalog and cuts it to nothing. False if readers or writers kept it in use."""
@@ -322,7 +330,7 @@ class Write:
                     self.db.execute("COMMIT")
                     for action in self.after:
                         action()
-                    if self._catalog.sizes()[1] > 2 * self._catalog.wal_pages * PAGE:
+                    if os.stat(self._catalog.path + "-wal").st_size > 2 * self._catalog.wal_pages * PAGE:
                         truncate_wal(self.db, 0)
             finally:
                 if self.db.in_transaction:

@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import os
-from _thread import RLock
 
 from byref.proxy.contracts import Usage, Verified
 from byref.proxy.errors import Collision, ConfigError, Corrupt, Evicted, Expired, StoreBusy, StoreFull, Unknown
 from byref.proxy.store.blobs import BlobFile, BlobFolder, FileWriter
-from byref.proxy.store.catalog import PAGE, Catalog, fault, number, string, text
+from byref.proxy.store.catalog import PAGE, Catalog, blob_of, fault, number, string, text
 from byref.proxy.store.memo import first_of
+from byref.proxy.store.pending import Pending
 from byref.proxy.store.records import CALL, EVENT, OUTPUT, call_of, event_of, insert_call, insert_event, output_of, read_manifest
 from byref.proxy.store.source import BytesSource
 from byref.proxy.text import check_ref
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 SMALL = 8 << 10  # bytes; up to here a blob lies in the catalog: no file, no folder and no zstandard for it
 WAL = 1000 * PAGE  # bytes of the WAL between checkpoints: 4 MB, a few hundred commits
-PENDING = 256  # blobs whose outputs are not committed yet; a caller that never commits must not fill the memory
 
 
 def connect(url: str, *, max_bytes: int, max_age: float, clock: Clock) -> FileStore:
@@ -44,50 +43,24 @@ class FileStore:
         self._wal = min(WAL, max_bytes // 20)
         self._catalog = Catalog(root, self._wal)
         self._blobs = BlobFolder(root, max_bytes)
-        self._pending: dict[str, _Pending] = {}
-        self._lock = RLock()
+        self._pending = Pending()
 
     # blobs
 
     def writer(self) -> FileWriter:
-        return FileWriter(self._blobs, SMALL, self._keep)
-
-    def _keep(self, blob: Blob, content: bytes | BlobFile) -> None:
-        with self._lock:
-            pending = self._pending.get(blob.digest)
-            if pending is None:
-                self._pending[blob.digest] = _Pending(content)
-            else:
-                pending.uses += 1
-                if isinstance(content, BlobFile):
-                    content.release()
-            while len(self._pending) > PENDING:
-                self._pending.pop(next(iter(self._pending))).release()
-
-    def _settle(self, capture: Capture) -> None:
-        """The blobs of a capture need no keeping any more: they are held, or never will be."""
-        with self._lock:
-            for part in capture.manifest.parts:
-                pending = self._pending.get(part.blob.digest)
-                if pending is not None:
-                    pending.uses -= 1
-                    if pending.uses <= 0:
-                        del self._pending[part.blob.digest]
-                        pending.release()
+        return FileWriter(self._blobs, SMALL, self._pending.add)
 
     def open(self, digest: str) -> Source:
-        with self._lock:
-            pending = self._pending.get(digest)
-            if pending is not None:
-                content = pending.content
-                return BytesSource(content, digest) if isinstance(content, bytes) else content.open(digest)
+        content = self._pending.get(digest)
+        if content is not None:
+            return BytesSource(content, digest) if isinstance(content, bytes) else content.open(digest)
         for _ in range(2):
-            rows = self._catalog.read("SELECT data, data IS NULL, size FROM blobs WHERE digest = ?", (text(digest),))
+            rows = self._catalog.read("SELECT data FROM blobs WHERE digest = ?", (text(digest),))
             if not rows:
                 raise Unknown(digest)
-            data, is_file, _ = rows[0]
-            if not is_file:
-                return BytesSource(data if isinstance(data, bytes) else string(data).encode(), digest)
+            data, = rows[0]
+            if data is not None:
+                return BytesSource(blob_of(data), digest)
             try:
                 return self._blobs.open(digest)
             except FileNotFoundError:
@@ -105,9 +78,9 @@ class FileStore:
             with self._write() as write:
                 given = self._commit(write, self._retention(write, now), capture, now)
         except (Collision, StoreFull):
-            self._settle(capture)
+            self._pending.settle(capture.manifest)
             raise
-        self._settle(capture)
+        self._pending.settle(capture.manifest)
         return given
 
     def _commit(self, write: Write, retention: Retention, capture: Capture, now: float) -> Capture:
@@ -125,7 +98,8 @@ class FileStore:
             if given is not None:
                 return given
             # The view that passed was the bytes themselves, and they are gone: there is nothing left to repeat.
-            write.run("UPDATE calls SET call_id = NULL WHERE context = ? AND call_id = ?", (text(capture.context), text(capture.call_id or "")))
+            write.run("UPDATE calls SET call_id = NULL WHERE context = ? AND call_id = ?",
+                      (text(capture.context), text(capture.call_id or "")))
             first = None
         if row is None:
             seq = self._insert(write, retention, capture, now)
@@ -150,14 +124,16 @@ class FileStore:
         write.run("UPDATE totals SET seq = seq + 1")
         row = write.row("SELECT seq FROM totals")
         seq = number(row[0]) if row else 0
-        write.run("INSERT INTO outputs (seq, scope, ref, tool, arguments, exit_code, is_error, signature, captured, shape) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        write.run("INSERT INTO outputs (seq, scope, ref, tool, arguments, exit_code, is_error, signature, captured, shape)"
+                  " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                   (seq, scope, capture.ref, text(manifest.tool), text(manifest.arguments), manifest.exit_code, int(manifest.is_error),
                    text(capture.signature), now, text(capture.view.shape)))
         for position, part in enumerate(manifest.parts):
-            write.run("INSERT INTO parts VALUES (?, ?, ?, ?, ?)", (seq, position, text(part.name), text(part.media), self._insert_blob(write, part.blob)))
+            blob = self._insert_blob(write, part.blob)
+            write.run("INSERT INTO parts VALUES (?, ?, ?, ?, ?)", (seq, position, text(part.name), text(part.media), blob))
         if write.row("SELECT 1 FROM gone WHERE ref = ? AND scope = ?", (capture.ref, scope)):
             write.run("DELETE FROM gone WHERE ref = ? AND scope = ?", (capture.ref, scope))
-        retention.adopt(capture.scope, capture.ref)
+            retention.adopt(capture.scope, capture.ref)
         return seq
 
     def _insert_blob(self, write: Write, blob: Blob) -> int:
@@ -165,10 +141,7 @@ class FileStore:
         if row is not None:
             self._heal_blob(write, blob.digest, bool(row[1]))
             return number(row[0])
-        with self._lock:
-            pending = self._pending.get(blob.digest)
-            content = pending.content if pending else None
-        data: Value = None
+        content, data = self._pending.get(blob.digest), None
         if isinstance(content, bytes):
             data, stored = content, len(content)
         else:
@@ -178,7 +151,8 @@ class FileStore:
                 content.place_again(blob.digest)
             stored = self._blobs.stored(blob.digest)
             write.run("UPDATE totals SET files = files + ?", (stored,))
-        return write.run("INSERT INTO blobs (digest, size, lines, stored, data) VALUES (?, ?, ?, ?, ?)", (blob.digest, blob.size, blob.lines, stored, data))
+        return write.run("INSERT INTO blobs (digest, size, lines, stored, data) VALUES (?, ?, ?, ?, ?)",
+                         (blob.digest, blob.size, blob.lines, stored, data))
 
     def _heal(self, write: Write, capture: Capture) -> None:
         for part in capture.manifest.parts:
@@ -188,9 +162,7 @@ class FileStore:
 
     def _heal_blob(self, write: Write, digest: str, is_file: bool) -> None:
         """Bytes that came again replace held ones that were damaged or lost meanwhile."""
-        with self._lock:
-            pending = self._pending.get(digest)
-            content = pending.content if pending else None
+        content = self._pending.get(digest)
         if isinstance(content, bytes) and not is_file:
             write.run("UPDATE blobs SET data = ? WHERE digest = ? AND data IS NOT ?", (content, digest, content))
         elif isinstance(content, BlobFile) and is_file and not self._blobs.holds(digest):
@@ -248,7 +220,7 @@ class FileStore:
 
     def shown(self, context: str) -> Sequence[tuple[int, bytes, bytes]]:
         rows = self._catalog.read("SELECT tick, lines, terms FROM calls WHERE context = ? AND shown ORDER BY tick", (text(context),))
-        return [(number(tick), _bytes(lines), _bytes(terms)) for tick, lines, terms in rows]
+        return [(number(tick), blob_of(lines), blob_of(terms)) for tick, lines, terms in rows]
 
     def tick(self, context: str) -> int:
         rows = self._catalog.read("SELECT max(tick) FROM calls WHERE context = ?", (text(context),))
@@ -261,7 +233,8 @@ class FileStore:
     def close_session(self, scope: str, session: str) -> None:
         with self._write() as write:
             write.run("UPDATE sessions SET closed = 1 WHERE scope = ? AND session = ?", (text(scope), text(session)))
-            write.run("UPDATE outputs SET closed = 1 WHERE scope = ?1 AND NOT closed AND ref IN (SELECT ref FROM calls WHERE scope = ?1 AND session = ?2)"
+            write.run("UPDATE outputs SET closed = 1 WHERE scope = ?1 AND NOT closed"
+                      " AND ref IN (SELECT ref FROM calls WHERE scope = ?1 AND session = ?2)"
                       " AND NOT EXISTS (SELECT 1 FROM calls c JOIN sessions s ON s.scope = c.scope AND s.session = c.session"
                       " WHERE c.ref = outputs.ref AND c.scope = ?1 AND NOT s.closed)", (text(scope), text(session)))
 
@@ -275,8 +248,9 @@ class FileStore:
         last = 0
         while True:  # in pages, so that a slow reader keeps no WAL from being emptied
             rows = self._catalog.read(
-                f"SELECT {EVENT} FROM events WHERE id > ?1 AND at >= ?2 AND (?3 IS NULL OR scope = ?3) AND (?4 IS NULL OR session = ?4)"
-                " ORDER BY id LIMIT 1000", (last, since, None if scope is None else text(scope), None if session is None else text(session)))
+                f"SELECT {EVENT} FROM events WHERE id > ?1 AND at >= ?2 AND (?3 IS NULL OR scope = ?3)"
+                " AND (?4 IS NULL OR session = ?4) ORDER BY id LIMIT 1000",
+                (last, since, None if scope is None else text(scope), None if session is None else text(session)))
             if not rows:
                 return
             last = number(rows[-1][0])
@@ -328,31 +302,11 @@ class FileStore:
     def usage(self) -> Usage:
         outputs, blobs, raw, files = self._catalog.read(
             "SELECT (SELECT count(*) FROM outputs), count(*), coalesce(sum(size), 0), (SELECT files FROM totals) FROM blobs")[0]
-        return Usage(number(outputs), number(blobs), number(files) + self._catalog.sizes()[0], number(raw), self.max_bytes, self.max_age)
+        return Usage(number(outputs), number(blobs), number(files) + self._catalog.size(), number(raw), self.max_bytes, self.max_age)
 
     def close(self) -> None:
-        with self._lock:
-            for pending in self._pending.values():
-                pending.release()
-            self._pending.clear()
+        self._pending.clear()
         self._catalog.close()
-
-
-def _bytes(value: Value) -> bytes:
-    return value if isinstance(value, bytes) else b""
-
-
-class _Pending:
-    """A blob that is durable, or small, and whose output is not committed yet."""
-
-    __slots__ = ("content", "uses")
-
-    def __init__(self, content: bytes | BlobFile) -> None:
-        self.content, self.uses = content, 1
-
-    def release(self) -> None:
-        if isinstance(self.content, BlobFile):
-            self.content.release()
 
 
 if TYPE_CHECKING:

@@ -62,7 +62,8 @@ class MemoryStore:
         self._ticks: dict[str, int] = {}
         self._sessions: dict[tuple[str, str], bool] = {}
         self._events: list[tuple[str, Event]] = []
-        self._seq = 0
+        self._uses: dict[str, int] = {}  # how many parts of held outputs each blob is
+        self._seq = self._bytes = 0  # _bytes: of blobs and calls; the other rows are counted
 
     # blobs
 
@@ -111,15 +112,18 @@ class MemoryStore:
     def _hold(self, key: tuple[str, str], capture: Capture, now: float) -> None:
         held = self._outputs.get(key)
         if held is None:
-            missing = [part.blob.digest for part in capture.manifest.parts if part.blob.digest not in self._blobs and part.blob.digest not in self._pending]
-            if missing:
-                raise Unknown(missing[0])
+            for part in capture.manifest.parts:
+                if part.blob.digest not in self._blobs and part.blob.digest not in self._pending:
+                    raise Unknown(part.blob.digest)
             size = sum({part.blob.digest: part.blob.size for part in capture.manifest.parts}.values())
             if size > self.max_bytes:
                 raise StoreFull(f"an output of {size} bytes is more than the whole store may hold ({self.max_bytes})")
             for part in capture.manifest.parts:
-                if part.blob.digest not in self._blobs:
-                    self._blobs[part.blob.digest] = self._pending[part.blob.digest]
+                name = part.blob.digest
+                if name not in self._blobs:
+                    self._blobs[name] = self._pending[name]
+                    self._bytes += part.blob.size
+                self._uses[name] = self._uses.get(name, 0) + 1
             self._seq += 1
             held = self._outputs[key] = _Held(self._seq, capture.manifest)
             self._gone.pop(key, None)
@@ -133,9 +137,11 @@ class MemoryStore:
         view = capture.view
         kept = Capture(
             capture.scope, capture.session, capture.context, capture.call_id, capture.ref, capture.manifest, capture.signature,
-            View(view.head, (), view.gaps, view.shape, view.passed), bytes(capture.shown_lines), bytes(capture.shown_terms), capture.elapsed)
+            View(view.head, (), view.gaps, view.shape, view.passed), bytes(capture.shown_lines), bytes(capture.shown_terms),
+            capture.elapsed)
         call = _Call(kept, texts_to_keep(view, capture.manifest), tick, now)
         self._calls.setdefault(capture.context, []).append(call)
+        self._bytes += call.cost
         if capture.call_id is not None:
             self._first[capture.context, capture.call_id] = call
         self._events.extend((capture.scope, event) for event in capture.events)
@@ -212,7 +218,8 @@ class MemoryStore:
 
     def events(self, scope: str | None = None, *, since: float = 0.0, session: str | None = None) -> Iterator[Event]:
         with self._lock:
-            found = [event for place, event in self._events if scope in (None, place) and event.at >= since and session in (None, event.session)]
+            found = [event for place, event in self._events
+                     if scope in (None, place) and event.at >= since and session in (None, event.session)]
         return iter(found)
 
     # retention
@@ -224,8 +231,7 @@ class MemoryStore:
         return (call for calls in self._calls.values() for call in calls)
 
     def _held_bytes(self) -> int:
-        rows = ROW * (len(self._outputs) + len(self._gone) + len(self._events))
-        return rows + sum(map(len, self._blobs.values())) + sum(call.cost for call in self._all_calls())
+        return self._bytes + ROW * (len(self._outputs) + len(self._gone) + len(self._events))
 
     def _drop(self, key: tuple[str, str], reason: str) -> None:
         held = self._outputs.pop(key)
@@ -233,43 +239,45 @@ class MemoryStore:
         self._drop_unused(held.manifest)
 
     def _drop_unused(self, manifest: Manifest) -> None:
-        used = {part.blob.digest for held in self._outputs.values() for part in held.manifest.parts}
         for part in manifest.parts:
-            if part.blob.digest not in used:
-                self._blobs.pop(part.blob.digest, None)
+            name = part.blob.digest
+            self._uses[name] -= 1
+            if not self._uses[name]:
+                del self._uses[name]
+                self._bytes -= len(self._blobs.pop(name))
 
     def _make_room(self, keep: tuple[str, str] | None) -> None:
         if self._held_bytes() <= self.max_bytes:
             return
-        self._drop_old()
-        closed = {(scope, ref): True for scope, ref in self._outputs}
-        for call in self._all_calls():
-            if self._sessions.get((call.capture.scope, call.capture.session)):
-                closed[call.capture.scope, call.capture.ref] = False
-        order = sorted((key for key in self._outputs if key != keep), key=lambda key: (not closed[key], self._outputs[key].captured, self._outputs[key].seq))
-        for key in order:
-            if self._held_bytes() <= self.max_bytes:
-                break
-            self._drop(key, "evicted")
+        self._drop_old(keep)
         self._trim_memo()
-        excess = self._held_bytes() - self.max_bytes
-        for rows in (self._events, self._gone):
-            count = min(len(rows), max(0, -(-excess // ROW)))
-            for name in list(rows)[:count] if isinstance(rows, dict) else ():
-                del self._gone[name]
-            if rows is self._events:
-                del self._events[:count]
-            excess -= count * ROW
+        is_open = {(call.capture.scope, call.capture.ref) for call in self._all_calls()
+                   if self._sessions.get((call.capture.scope, call.capture.session))}
+        for key in sorted(self._outputs, key=lambda key: (key in is_open, self._outputs[key].captured, self._outputs[key].seq)):
+            if self._held_bytes() <= self.max_bytes:
+                return
+            if key != keep:
+                self._drop(key, "evicted")
+                self._trim_memo()
+        self._trim_rows()
 
-    def _drop_old(self) -> None:
-        for key in [key for key, held in self._outputs.items() if self._is_old(held.captured)]:
+    def _trim_rows(self) -> None:
+        """The oldest events, then tombstones, make room when there is nothing else left to go."""
+        excess = -(-(self._held_bytes() - self.max_bytes) // ROW)
+        count = min(len(self._events), max(0, excess))
+        del self._events[:count]
+        for key in list(self._gone)[:max(0, excess - count)]:
+            del self._gone[key]
+
+    def _drop_old(self, keep: tuple[str, str] | None = None) -> None:
+        for key in [key for key, held in self._outputs.items() if self._is_old(held.captured) and key != keep]:
             self._drop(key, "expired")
 
     def _trim_memo(self) -> None:
         """Drops the oldest memo of outputs that are gone, beyond its share, and all that is past its age."""
-        orphans = sorted((call for call in self._all_calls() if (call.capture.scope, call.capture.ref) not in self._outputs), key=lambda call: call.at)
+        orphans = [call for call in self._all_calls() if (call.capture.scope, call.capture.ref) not in self._outputs]
         size = sum(call.cost for call in orphans)
-        for call in orphans:
+        for call in sorted(orphans, key=lambda call: call.at):
             if size > self.max_bytes // MEMO_SHARE or self._is_old(call.at):
                 size -= call.cost
                 self._forget_call(call)
@@ -277,6 +285,7 @@ class MemoryStore:
     def _forget_call(self, call: _Call) -> None:
         capture = call.capture
         self._calls[capture.context].remove(call)
+        self._bytes -= call.cost
         if capture.call_id is not None:
             self._first.pop((capture.context, capture.call_id), None)
 
@@ -294,10 +303,10 @@ class MemoryStore:
             if key not in self._outputs and key not in self._gone:
                 raise Unknown(ref)
             doomed = {key}
-            held = self._outputs.get(key)
-            if everywhere and held is not None:
-                names = {part.blob.digest for part in held.manifest.parts}
-                doomed |= {other for other, output in self._outputs.items() if any(part.blob.digest in names for part in output.manifest.parts)}
+            if everywhere:
+                names = {part.blob.digest for other, held in self._outputs.items() if other[1] == ref for part in held.manifest.parts}
+                doomed |= {other for other, held in self._outputs.items() if any(part.blob.digest in names for part in held.manifest.parts)}
+                doomed |= {other for other in self._gone if other[1] == ref}
             for key in doomed:
                 output = self._outputs.pop(key, None)
                 self._gone[key] = ("evicted", "")

@@ -13,8 +13,6 @@
 """
 from __future__ import annotations
 
-APPLICATION = 0x62797266  # "byrf", as `PRAGMA application_id`, so that `file` and we can tell a catalog from other databases
-
 MIGRATIONS: tuple[str, ...] = (
     """
     CREATE TABLE outputs (

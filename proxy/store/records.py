@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from byref.proxy.contracts import Blob, Capture, Event, Gap, Manifest, Output, Part, View
-from byref.proxy.store.catalog import number, string, text
+from byref.proxy.store.catalog import blob_of, number, string, text
 from byref.proxy.store.memo import texts_to_keep
 from byref.proxy.text import canonical
 
@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from byref.proxy.contracts import Json
     from byref.proxy.store.catalog import Row, Value
 
     Rows = Callable[[str, tuple[Value, ...]], list[Row]]
@@ -24,13 +25,16 @@ ROW = 512  # bytes that a row counts for beside its texts: its columns, its shar
 def output_of(row: Row, rows: Rows) -> Output:
     """An output from a row of the columns OUTPUT."""
     seq, ref, tool, arguments, exit_code, is_error, signature, captured, shape = row
-    manifest = Manifest(string(tool), string(arguments), parts_of(number(seq), rows), None if exit_code is None else number(exit_code), bool(is_error))
+    code = None if exit_code is None else number(exit_code)
+    manifest = Manifest(string(tool), string(arguments), parts_of(number(seq), rows), code, bool(is_error))
     return Output(number(seq), string(ref), manifest, string(signature), float(captured or 0), string(shape))
 
 
 def parts_of(seq: int, rows: Rows) -> tuple[Part, ...]:
-    found = rows("SELECT p.name, p.media, b.digest, b.size, b.lines FROM parts p JOIN blobs b ON b.id = p.blob WHERE p.seq = ? ORDER BY p.position", (seq,))
-    return tuple(Part(string(name), string(media), Blob(string(digest), number(size), number(lines))) for name, media, digest, size, lines in found)
+    found = rows("SELECT p.name, p.media, b.digest, b.size, b.lines FROM parts p JOIN blobs b ON b.id = p.blob"
+                 " WHERE p.seq = ? ORDER BY p.position", (seq,))
+    return tuple(Part(string(name), string(media), Blob(string(digest), number(size), number(lines)))
+                 for name, media, digest, size, lines in found)
 
 
 def write_manifest(manifest: Manifest) -> str:
@@ -43,20 +47,21 @@ def write_manifest(manifest: Manifest) -> str:
 def read_manifest(stored: str) -> Manifest:
     import json
     tool, arguments, exit_code, is_error, parts = json.loads(stored)
-    return Manifest(tool, arguments, tuple(Part(name, media, Blob(digest, size, lines)) for name, media, digest, size, lines in parts), exit_code, is_error)
+    blobs = tuple(Part(name, media, Blob(digest, size, lines)) for name, media, digest, size, lines in parts)
+    return Manifest(tool, arguments, blobs, exit_code, is_error)
 
 
 def insert_call(run: Run, capture: Capture, tick: int, now: float) -> None:
     view = capture.view
     texts = texts_to_keep(view, capture.manifest)
-    gaps = [[gap.part, gap.address, gap.count, gap.unit] for gap in view.gaps]
+    gaps: list[Json] = [[gap.part, gap.address, gap.count, gap.unit] for gap in view.gaps]
     memo = canonical([None if texts is None else list(texts), gaps])
     size = ROW + len(view.head) + len(memo) + len(capture.shown_lines) + len(capture.shown_terms)
-    run("INSERT INTO calls (scope, session, context, call_id, ref, signature, at, elapsed, tick, shown, orphan, bytes, shape, passed, head, memo, lines, terms)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, ?, ?, ?, ?, ?, ?, ?)",
-        (text(capture.scope), text(capture.session), text(capture.context), None if capture.call_id is None else text(capture.call_id), capture.ref,
-         text(capture.signature), now, capture.elapsed, tick, size, text(view.shape), int(view.passed), text(view.head), text(memo),
-         bytes(capture.shown_lines), bytes(capture.shown_terms)))
+    run("INSERT INTO calls (scope, session, context, call_id, ref, signature, at, elapsed, tick, shown, orphan, bytes, shape, passed,"
+        " head, memo, lines, terms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, ?, ?, ?, ?, ?, ?, ?)",
+        (text(capture.scope), text(capture.session), text(capture.context), None if capture.call_id is None else text(capture.call_id),
+         capture.ref, text(capture.signature), now, capture.elapsed, tick, size, text(view.shape), int(view.passed), text(view.head),
+         text(memo), bytes(capture.shown_lines), bytes(capture.shown_terms)))
 
 
 def call_of(row: Row, manifest: Manifest) -> tuple[Capture, tuple[str, ...] | None]:
@@ -66,13 +71,9 @@ def call_of(row: Row, manifest: Manifest) -> tuple[Capture, tuple[str, ...] | No
     texts, gaps = json.loads(string(memo))
     view = View(string(head), (), tuple(Gap(*gap) for gap in gaps), string(shape), bool(passed))
     capture = Capture(
-        string(scope), string(session), string(context), None if call_id is None else string(call_id), string(ref), manifest, string(signature),
-        view, blob(lines), blob(terms), None if elapsed is None else float(elapsed))
+        string(scope), string(session), string(context), None if call_id is None else string(call_id), string(ref), manifest,
+        string(signature), view, blob_of(lines), blob_of(terms), None if elapsed is None else float(elapsed))
     return capture, None if texts is None else tuple(texts)
-
-
-def blob(value: Value) -> bytes:
-    return value if isinstance(value, bytes) else b""
 
 
 def insert_event(run: Run, scope: str, event: Event) -> None:

@@ -23,10 +23,9 @@ class Retention:
     def __init__(self, write: Write, blobs: BlobFolder, max_bytes: int, oldest: float, wal_bytes: int) -> None:
         self.write, self._blobs, self._max_bytes, self._oldest, self._wal_bytes = write, blobs, max_bytes, oldest, wal_bytes
 
-    def held(self) -> int:
-        """Bytes the store takes up on disk when this transaction is committed: files, catalog without free pages, WAL."""
-        pages, free = self._pragma("page_count"), self._pragma("freelist_count")
-        return self._total("files") + (pages - free) * PAGE + self._wal_bytes + SHM
+    def _excess(self, free: int = 0) -> int:
+        """Bytes over the quota when this transaction is committed: files, WAL and catalog, less so many free pages of it."""
+        return self._total("files") + (self._pragma("page_count") - free) * PAGE + self._wal_bytes + SHM - self._max_bytes
 
     def _pragma(self, name: str) -> int:
         row = self.write.row("PRAGMA " + name)
@@ -42,16 +41,19 @@ class Retention:
         keep: the seq of an output that stays. Raises `StoreFull` when it alone is too much.
         """
         self._expire(keep, everything)
-        if self.held() > self._max_bytes:
-            self._trim_rows()
-        while self.held() > self._max_bytes:
+        if self._excess() <= 0:
+            return
+        self._trim_rows()
+        while self._excess(self._pragma("freelist_count")) > 0:
             row = self._next("closed", keep) or self._next("1", keep)
             if row is None:
-                if keep and self.held() > self._max_bytes:
-                    raise StoreFull(f"the output alone is more than the store may hold ({self._max_bytes} bytes); raise the limit to keep it")
+                if keep:
+                    raise StoreFull(f"this output alone is more than the store may hold ({self._max_bytes} bytes); raise the limit")
                 break
             self.drop(row, "evicted")
-        self._shrink()
+        # Free pages go back to the disk only where they would break the quota; else the next outputs take them.
+        if self._excess() > 0:
+            self.write.rows(f"PRAGMA incremental_vacuum({self._pragma('freelist_count')})")
 
     def _expire(self, keep: int, everything: bool) -> None:
         limit = -1 if everything else STEP
@@ -104,7 +106,8 @@ class Retention:
             self.write.after.append(lambda: self._blobs.remove(digest))
 
     def _count_orphans(self, where: str, values: tuple[Value, ...], sign: str = "+") -> None:
-        self.write.run(f"UPDATE totals SET orphans = orphans {sign} (SELECT coalesce(sum(bytes), 0) FROM calls WHERE orphan AND {where})", values)
+        count = f"SELECT coalesce(sum(bytes), 0) FROM calls WHERE orphan AND {where}"
+        self.write.run(f"UPDATE totals SET orphans = orphans {sign} ({count})", values)
 
     def adopt(self, scope: str, ref: str) -> None:
         """The output of these calls is held again."""
@@ -124,9 +127,12 @@ class Retention:
         rows = self.write.rows(select + "ref = ? AND scope = ?", (ref, text(scope)))
         if not rows and not self.write.row("SELECT 1 FROM gone WHERE ref = ? AND scope = ?", (ref, text(scope))):
             raise Unknown(ref)
-        if everywhere and rows:
-            rows = self.write.rows(select + "seq IN (SELECT seq FROM parts WHERE blob IN (SELECT blob FROM parts WHERE seq = ?))", (rows[0][1],))
-        for place, name in {(text(scope), ref), *((row[0], string(row[2])) for row in rows)}:
+        refs: set[tuple[Value, str]] = {(text(scope), ref)}
+        if everywhere:
+            blobs = "SELECT blob FROM parts WHERE seq IN (SELECT seq FROM outputs WHERE ref = ?)"
+            rows = self.write.rows(f"{select} seq IN (SELECT seq FROM parts WHERE blob IN ({blobs}))", (ref,))
+            refs |= {(place, ref) for place, in self.write.rows("SELECT scope FROM gone WHERE ref = ?", (ref,))}
+        for place, name in refs | {(row[0], string(row[2])) for row in rows}:
             self._erase(place, name)
         for row in rows:
             self.drop(row, "evicted", keep_call=False)
@@ -138,9 +144,3 @@ class Retention:
                        " lines = x'', terms = x'', manifest = NULL WHERE ref = ? AND scope = ?", (ref, scope))
         self.write.run("UPDATE events SET ref = '' WHERE ref = ? AND scope = ?", (ref, scope))
         self.bury(scope, ref, "evicted", "")
-
-    def _shrink(self) -> None:
-        """Gives free pages of the catalog back to the disk where they would break the quota."""
-        pages, free = self._pragma("page_count"), self._pragma("freelist_count")
-        if free and self._total("files") + pages * PAGE + self._wal_bytes + SHM > self._max_bytes:
-            self.write.rows(f"PRAGMA incremental_vacuum({free})")
