@@ -2,9 +2,9 @@
 
 | form                      | names                                                                     |
 |---------------------------|---------------------------------------------------------------------------|
-| `L120-180`, `L5`, `L120-` | lines, 1-based, inclusive, each ending after its newline                  |
+| `L120-180`, `L5`, `L120-` | lines, 1-based, inclusive, each ending after its newline; `120-180` too   |
 | `b0-4096`, `b4096-`       | bytes, 0-based, half-open                                                 |
-| `/regex/`, `/regex/±2`    | lines that an RE2 pattern matches, with so many lines around each         |
+| `/regex/`, `/regex/±2`    | lines that an RE2 pattern matches, with so many lines around each; `/x/i` |
 | `records 3-9`             | records of the output's own list, 0-based as in paths, inclusive          |
 | `results[3].title`, `$.results[3:9]`, `results[*].id` | what a JSON path names                        |
 
@@ -84,13 +84,13 @@ def _address(text: str) -> Address:
     if text[0] == "/":
         return _match(text)
     head, rest = text[0], text[1:].lstrip()
-    if head in "Ll" and rest[:1].isdigit():
-        first, last = _range(rest.replace("-L", "-").replace("-l", "-"), text)
+    if head.isdigit():
+        head, rest = "L", text
+    if head in "Ll" and not rest.strip("0123456789-–lL ") and rest[:1].isdigit():
+        first, last = _range(rest.replace("–", "-").replace("-L", "-").replace("-l", "-"), text)
         if first < 1 or (last is not None and last < first):
             raise Invalid(f"{_short(text)} names no lines: they count from 1, first to last")
         return Lines(first, last)
-    if head.isdigit() and text.replace("-", "").isdigit():
-        raise Invalid(f"{_short(text)} could be lines or bytes: say L{text} or b{text}")
     if head in "bB" and rest[:1].isdigit() and rest.replace("-", "").isdigit():
         start, end = _range(rest, text)
         if "-" not in rest:
@@ -125,10 +125,13 @@ def _match(text: str) -> Match:
     if not slash or not pattern:
         raise Invalid("a pattern stands between slashes: /error|warning/ or /error/±2 with two lines around each match")
     tail = tail.strip()
+    pattern = pattern.replace("\\/", "/")
+    if tail.startswith("i"):
+        pattern, tail = f"(?i:{pattern})", tail[1:].strip()
     number = tail.lstrip("±+-")
-    if tail and (not _digits(number) or tail == number or len(tail) - len(number) > 2):
+    if tail and not (_digits(number) and tail[:-len(number)] in ("", "±", "+-", "+")):
         raise Invalid(f"after the pattern comes nothing or ± and a number of lines, not {_short(tail)}")
-    return Match(pattern.replace("\\/", "/"), min(int(number), _CONTEXT) if tail else 0)
+    return Match(pattern, min(int(number), _CONTEXT) if tail else 0)
 
 
 def _short(text: str) -> str:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Gateway", "Session", "open"]
 
 _PASSED = View("", ())
+_GONE = "not stored, the raw output passed: this call was answered before, and what it was answered is no longer kept"
 
 
 def open(url: str | None = None, *, profile: str | None = None, scope: str | None = None, max_bytes: int | None = None,
@@ -78,7 +79,8 @@ class Gateway:
                 raise ConfigError("this gateway is closed; open another one")
             if self._store is None:
                 from byref.proxy.store import open_store
-                self._store = open_store(self.settings.url, max_bytes=self.settings.max_bytes, max_age=self.settings.max_age, clock=self.clock)
+                settings = self.settings
+                self._store = open_store(settings.url, max_bytes=settings.max_bytes, max_age=settings.max_age, clock=self.clock)
             return self._store
 
     def session(self, name: str, *, task: str = "", context: str | None = None, scope: str | None = None,
@@ -96,7 +98,7 @@ class Gateway:
         """What a context was shown, shared by all its sessions in this process and up to date with the store."""
         with self._lock:
             memory = self._memories.setdefault(context, Memory())
-        if self._shared and self.store.tick(context) > memory.tick:
+        if self._shared and self.store.tick(context) > memory.known:
             memory.load(self.store.shown(context))
         return memory
 
@@ -108,7 +110,8 @@ class Gateway:
                 self._calls.pop((session.scope, session.name), None)
 
     def capture(self, session: Session, call: Call, output: Output, *, call_id: str | None = None, budget: int | None = None,
-                raw: bool = False, began: int | None = None, elapsed: float | None = None, media: Mapping[str, str] | None = None) -> Captured:
+                raw: bool = False, began: int | None = None, elapsed: float | None = None,
+                media: Mapping[str, str] | None = None) -> Captured:
         """See `Session.capture`."""
         raws = parts(output, "stdout" if tool_kind(call.tool) == "shell" else "text", media)
         try:
@@ -149,7 +152,7 @@ class Gateway:
         keep = memory is not None and self._shared
         root = session.scope.partition(":")[2]
         mark = signature(call.tool, call.arguments, root=root if root.startswith("/") else "", home=self.settings.user)
-        former = self._former(store, session, mark, ref)
+        former = self._former(store, session, mark)
         tokens = sum(part.tokens for part in raws)
         capture = Capture(
             session.scope, session.name, session.context, call_id, ref, manifest, mark,
@@ -160,23 +163,27 @@ class Gateway:
                             repeats=former))
         committed = store.commit(capture)
         if committed is not capture:
-            return _again(store, committed)
+            held_still = _held(store, committed)
+            return _again(store, committed) if held_still else Captured(raws, _PASSED, "", call.exit_code, call.is_error, _GONE)
+        self._note(session, mark, ref)
         if memory is not None:
             memory.add(store.tick(session.context), view.lines, terms)
         for part in raws:
             part.settle(store)
         return Captured(raws, view, ref, call.exit_code, call.is_error, warning)
 
-    def _former(self, store: Store, session: Session, mark: str, ref: str) -> str:
-        """The ref of the last output of the same call in this session, or nothing. Notes the present one."""
+    def _former(self, store: Store, session: Session, mark: str) -> str:
+        """The ref of the last output of the same call in this session, or nothing."""
         with self._lock:
-            calls = self._calls.setdefault((session.scope, session.name), {})
-            former = calls.get(mark, "")
-            calls[mark] = ref
+            former = self._calls.get((session.scope, session.name), {}).get(mark, "")
         if not former and self._shared:
             outputs = store.recent(session.scope, session=session.name, signature=mark, limit=1)
             former = outputs[0].ref if outputs else ""
         return former
+
+    def _note(self, session: Session, mark: str, ref: str) -> None:
+        with self._lock:
+            self._calls.setdefault((session.scope, session.name), {})[mark] = ref
 
     def _view(self, store: Store, ref: str, held: Sequence[tuple[Part, Raw]], call: Call, seen: Seen, budget: int | None) -> View:
         from byref.filters import render
@@ -187,7 +194,8 @@ class Gateway:
         """Logs a second call. A store that cannot be written still answers."""
         try:
             self.store.log(session.scope, events.fetched(
-                at=self.clock(), session=session.name, ref=page.ref, tool=page.tool, shape=page.shape, tokens=page.tokens, size=len(page.data)))
+                at=self.clock(), session=session.name, ref=page.ref, tool=page.tool, shape=page.shape, tokens=page.tokens,
+                size=len(page.data)))
         except (ByrefError, OSError) as fault:
             self.faults.add("log", fault)
 

@@ -32,7 +32,7 @@ class Pieces:
     def __init__(self, pieces: Sequence[Piece], glue: bytes = b"") -> None:
         self.pieces, self.glue = pieces, glue
         self._bounds: list[tuple[int, int]] = []
-        self._binary: dict[int, bool] = {}
+        self._binary: dict[str, bool] = {}
         at = 0
         for piece in pieces:
             self._bounds.append((at, at + piece.end - piece.start))
@@ -43,7 +43,7 @@ class Pieces:
         """Bytes start to end of the run. A piece that is read as the whole of its part is checked against the whole hash."""
         out = []
         for (low, high), piece in zip(self._bounds, self.pieces, strict=True):
-            if high >= start and low < end:
+            if high + len(self.glue) > start and low < end:
                 first, last = max(start, low), min(end, high)
                 if first < last:
                     out.append(_read(piece.source, piece.start + first - low, piece.start + last - low))
@@ -65,10 +65,18 @@ class Pieces:
             end = high if i + 1 == len(self._bounds) else high + len(self.glue)
         return max(end, at), bool(kind)
 
+    def place(self, start: int, end: int) -> tuple[str, int, int] | None:
+        """Part, start and end within it, of a stretch that lies in one piece."""
+        for (low, high), piece in zip(self._bounds, self.pieces, strict=True):
+            if low <= start and end <= high:
+                return piece.part, piece.start + start - low, piece.start + end - low
+        return None
+
     def _is_binary(self, i: int) -> bool:
-        if i not in self._binary:
-            self._binary[i] = b"\0" in self.pieces[i].source.read(0, SNIFFED)
-        return self._binary[i]
+        piece = self.pieces[i]
+        if piece.part not in self._binary:
+            self._binary[piece.part] = b"\0" in piece.source.read(0, SNIFFED)
+        return self._binary[piece.part]
 
 
 def _read(source: Source, start: int, end: int) -> bytes:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from byref.proxy.address import FORMS, Bytes, Lines, Match, Path, Records, parse
 from byref.proxy.contracts import Output, dataclass
-from byref.proxy.errors import Invalid
+from byref.proxy.errors import Corrupt, Invalid, Unknown
 from byref.proxy.intake import to_bytes, to_text
 from byref.proxy.paging import Piece, Pieces, binary_room, page_end
 from byref.proxy.signature import command_line
@@ -88,11 +88,9 @@ def fetch(store: Store, scope: str, ref: str, at: str | None = None, *, part: st
     if max_tokens is not None and max_tokens < LEAST:
         raise Invalid(f"max_tokens is at least {LEAST}")
     output = store.resolve(scope, check_ref(ref))
-    names = [p.name for p in output.manifest.parts]
-    if part is not None and part not in names:
-        raise Invalid(f"{ref} has no part {part[:64]!r}; it has {', '.join(names) or 'none'}")
+    _check_part(output, part)
     position, asked = _resume(cursor, at or "", part)
-    named, address = parse(asked, names)
+    named, address = parse(asked, [p.name for p in output.manifest.parts])
     if part is not None and named not in (None, part):
         raise Invalid(f"the address names the part {named}, the call {part}; give one of them")
     chosen = [p for p in output.manifest.parts if (part or named) in (None, p.name)]
@@ -108,10 +106,9 @@ def fetch(store: Store, scope: str, ref: str, at: str | None = None, *, part: st
 
 def blocks(store: Store, scope: str, ref: str, part: str | None = None) -> Iterator[bytes]:
     """All bytes of an output, or of one part, in pieces of at most 1 MiB, checked against the whole hash at the end."""
-    parts = store.resolve(scope, check_ref(ref)).manifest.parts
-    if part is not None and part not in [p.name for p in parts]:
-        raise Invalid(f"{ref} has no part {part[:64]!r}; it has {', '.join(p.name for p in parts) or 'none'}")
-    return (block for p in parts if part in (None, p.name) for block in store.open(p.blob.digest).blocks())
+    output = store.resolve(scope, check_ref(ref))
+    _check_part(output, part)
+    return (block for p in output.manifest.parts if part in (None, p.name) for block in _open(store, output, p).blocks())
 
 
 def status(store: Store, scope: str, limit: int = 10) -> Status:
@@ -124,6 +121,12 @@ def status(store: Store, scope: str, limit: int = 10) -> Status:
     recent = tuple(Recent(o.ref, o.manifest.tool, _command(o), sum(p.blob.size for p in o.manifest.parts), newest[0].captured - o.captured)
                    for o in newest)
     return Status(scope, outputs, size, recent, store.usage())
+
+
+def _check_part(output: Output, part: str | None) -> None:
+    names = [p.name for p in output.manifest.parts]
+    if part is not None and part not in names:
+        raise Invalid(f"{output.ref} has no part {part[:64]!r}; it has {', '.join(names) or 'none'}")
 
 
 def _resume(cursor: str | None, at: str, part: str | None) -> tuple[str, str]:
@@ -149,11 +152,11 @@ def _pieces(store: Store, output: Output, parts: Sequence[Part], address: Addres
     """The bytes an address names, its canonical form, and a note."""
     several = len(output.manifest.parts) > 1
     if address is None:
-        whole = [Piece(p.name, source, 0, source.size) for p in parts for source in (store.open(p.blob.digest),)]
+        whole = [Piece(p.name, _open(store, output, p), 0, p.blob.size) for p in parts]
         return Pieces(whole), asked, ""
     fault: Invalid | None = None
     for p in sorted(parts, key=lambda p: not p.blob.size):  # an empty part only where there is no other
-        source = store.open(p.blob.digest)
+        source = _open(store, output, p)
         try:
             spans, where, note = _located(p, source, address)
         except Invalid as miss:
@@ -162,6 +165,14 @@ def _pieces(store: Store, output: Output, parts: Sequence[Part], address: Addres
         pieces = [Piece(p.name, source, start, end) for start, end in spans]
         return Pieces(pieces, b"\n"), f"{p.name}:{where}" if several else where, note
     raise fault or Invalid(f"{output.ref} has no parts, so there is nothing to fetch")
+
+
+def _open(store: Store, output: Output, part: Part) -> Source:
+    """The bytes of a part of an output that is held: where they are missing the store is damaged."""
+    try:
+        return store.open(part.blob.digest)
+    except Unknown:
+        raise Corrupt(output.ref, f"the bytes of its part {part.name} are missing") from None
 
 
 def _located(part: Part, source: Source, address: Address) -> tuple[list[tuple[int, int]], str, str]:
@@ -242,10 +253,9 @@ def _page(output: Output, run: Pieces, where: str, note: str, asked: str, start:
         text = b2a_base64(data, newline=False).decode()
     else:
         text = to_text(data)
-    if len(run.pieces) == 1 and (start, end) != (0, run.size):
-        piece = run.pieces[0]
-        label = f"{piece.part}:" if len(output.manifest.parts) > 1 else ""
-        where = f"{label}b{piece.start + start}-{piece.start + end}"
+    place = run.place(start, end) if (start, end) != (0, run.size) else None
+    if place is not None:
+        where = f"{place[0]}:" * (len(output.manifest.parts) > 1) + f"b{place[1]}-{place[2]}"
     cursor = f"{end}@{asked}" if end < run.size else None
     return Page(output.ref, where, data, text, cursor, note, run.size, estimate(text), binary, output.manifest.tool, output.shape)
 
@@ -254,7 +264,7 @@ def _matched(store: Store, output: Output, parts: Sequence[Part], address: Match
              max_tokens: int | None) -> Page:
     from byref.proxy.matching import search
     index, _, byte = position.partition(".")
-    sources = [(p.name, store.open(p.blob.digest)) for p in parts if p.blob.size]
+    sources = [(p.name, _open(store, output, p)) for p in parts if p.blob.size]
     text, hits, more = search(sources, address.pattern, address.context, max_tokens or 1 << 40, (_number(index), _number(byte or "0")))
     note = "" if hits else f"nothing matches /{address.pattern[:80]}/"
     cursor = None if more is None else f"{more[0]}.{more[1]}@{asked}"

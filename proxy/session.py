@@ -30,28 +30,30 @@ class Memory:
     copies. That leaves look-ups at the speed of a plain dictionary where calls follow one another.
     """
 
-    __slots__ = ("_flying", "_hashed_lines", "_hashed_terms", "_lines", "_lock", "_terms", "tick")
+    __slots__ = ("_flying", "_hashed_lines", "_hashed_terms", "_lines", "_lock", "_terms", "known", "tick")
 
     def __init__(self) -> None:
         self._lock = allocate_lock()
         self._flying = 0
-        self.tick = 0
+        self.tick = 0  # of the newest view known here
+        self.known = 0  # all views up to this tick are known here
         self._lines: dict[str, int] = {}
         self._terms: dict[str, int] = {}
         self._hashed_lines: dict[bytes, int] = {}
         self._hashed_terms: dict[bytes, int] = {}
 
     def load(self, rows: Sequence[tuple[int, bytes, bytes]]) -> None:
-        """Takes in views of other processes: rows of `Store.shown` later than the tick known here."""
+        """Takes in views of other processes: rows of `Store.shown` that are not known here."""
         with self._lock:
-            known, newest = self.tick, self.tick
+            known, newest = self.known, self.known
             lines, terms = dict(self._hashed_lines), dict(self._hashed_terms)
             for tick, line_hashes, term_hashes in rows:
                 if tick > known:
                     newest = max(newest, tick)
                     _collect(lines, line_hashes, tick)
                     _collect(terms, term_hashes, tick)
-            self._hashed_lines, self._hashed_terms, self.tick = lines, terms, newest
+            self._hashed_lines, self._hashed_terms = lines, terms
+            self.known, self.tick = newest, max(newest, self.tick)
 
     def enter(self, began: int) -> Seen:
         """What counts as shown for a call that began at this tick. Every `enter` needs its `leave`."""
@@ -71,6 +73,8 @@ class Memory:
             if self._flying > 1:  # the call that adds is itself still in flight
                 self._lines, self._terms = dict(self._lines), dict(self._terms)
             self.tick = max(self.tick, tick)
+            if tick == self.known + 1:  # else another process or thread put views in between: they are yet to be loaded
+                self.known = tick
             for held, new in ((self._lines, lines), (self._terms, terms)):
                 for text in new:
                     held.setdefault(text, tick)

@@ -6,9 +6,10 @@ paths, ids, times, ports) are normalised away. On the cold path of `byref run`, 
 from __future__ import annotations
 
 from byref.proxy.contracts import Json
-from byref.proxy.text import canonical_arguments, project
+from byref.proxy.text import canonical_arguments, digest, project
 
 PREFIX = "operation/v1"
+LONGEST = 2000  # characters of arguments that are kept in words
 _ALIASES = {
     "shell": "bash sh zsh shell run run_command run_shell run_shell_command run_terminal_cmd run_in_terminal execute execute_command "
              "execute_bash exec exec_command local_shell terminal command process cmd powershell",
@@ -24,6 +25,7 @@ _COMMAND_KEYS = ("command", "cmd", "script", "argv")
 _TEMPORARY = ("/tmp/", "/var/tmp/", "/var/folders/", "/private/tmp/", "/private/var/folders/", "/dev/shm/", "/run/user/")
 _LOOPBACK = ("localhost:", "127.0.0.1:", "[::1]:", "0.0.0.0:")
 _GIT = (40, 64)  # hex digits of a whole git object name: another name asks for something else
+_DIGITS = frozenset("0123456789")
 _EDGES = "'\"`()[]{}<>;,&|="
 
 
@@ -65,7 +67,10 @@ def signature(tool: str, arguments: Json, *, root: str = "", home: str = "") -> 
         if len(folder) > 1:
             text = text.replace(folder + "/", short + "/" if short == "~" else "")
             text = text.replace(folder, short)
-    return f"{PREFIX}|{kind}|{project(' '.join(_masked(word) for word in text.split()))}"
+    words, rest = text, ""
+    if len(text) > LONGEST:  # a whole file as an argument: its bytes tell it from another
+        words, rest = text[:LONGEST // 8].rpartition(" ")[0], " " + digest(text.encode("utf-8", "surrogatepass"))
+    return f"{PREFIX}|{kind}|{project(' '.join(_masked(word) for word in words.split()))}{rest}"
 
 
 def _masked(word: str) -> str:
@@ -77,7 +82,7 @@ def _masked(word: str) -> str:
             while end < len(word) and word[end] not in _EDGES:
                 end += 1
             return word[:at] + "<tmp>" + _masked(word[end:])
-    if not any(c.isdigit() for c in word):
+    if _DIGITS.isdisjoint(word):
         return word
     for sign in _LOOPBACK:
         at = word.find(sign)
@@ -88,8 +93,8 @@ def _masked(word: str) -> str:
             if end > start:
                 return word[:start] + "*" + _masked(word[end:])
     out, piece = [], ""
-    for c in word:
-        if c.isalnum() or c == "-":
+    for i, c in enumerate(word):
+        if c.isalnum() or c == "-" or (c in ":." and word[i - 1:i].isdigit() and word[i + 1:i + 2].isdigit()):
             piece += c
         else:
             out += [_volatile(piece), c]
@@ -101,6 +106,8 @@ def _volatile(piece: str) -> str:
     """`*` for a time in seconds or finer, a long hexadecimal id or a UUID; what a person would type stays."""
     if piece.isdigit():
         return "*" if len(piece) >= 10 else piece
+    if len(piece) >= 8 and piece[2] == piece[5] == ":" and (piece[:2] + piece[3:5] + piece[6:8]).isdigit():
+        return "*"
     if len(piece) >= 16 and not piece.strip("-0123456789abcdefABCDEF") and any(c.isdigit() for c in piece) and len(piece) not in _GIT:
         return "*"
     if len(piece) >= 10 and piece[:4].isdigit() and piece[4] == "-" and piece[5:7].isdigit() and piece[7] == "-" and piece[8:10].isdigit():

@@ -1,0 +1,84 @@
+"""Settings: where they come from, which one wins, and what a bad one says."""
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from byref.proxy import config
+from byref.proxy.errors import ConfigError
+
+
+def test_a_plain_start_uses_the_users_data_folder_and_the_declared_limits(tmp_path: Path) -> None:
+    found = config.load(environ={"HOME": str(tmp_path), "XDG_DATA_HOME": ""})
+    if os.uname().sysname == "Linux":
+        assert found.url == f"file:{tmp_path}/.local/share/byref"
+    assert (found.profile, found.max_bytes, found.max_age, found.scope, found.off) == ("auto", 10 << 30, 30 * 86400, None, False)
+    assert found.folder == found.home == found.url[len("file:"):]
+
+
+def test_xdg_data_home_counts_only_when_absolute() -> None:
+    assert config.home_folder({"HOME": "/h", "XDG_DATA_HOME": "/x"}) == "/x/byref"
+    assert config.home_folder({"HOME": "/h", "XDG_DATA_HOME": "x"}) == "/h/.local/share/byref"
+
+
+def test_an_argument_beats_a_variable_beats_the_file_beats_the_default(tmp_path: Path) -> None:
+    env = {"BYREF_HOME": str(tmp_path)}
+    (tmp_path / "config.toml").write_text('profile = "lean"\nmax_bytes = "2GiB"\nmax_age = 60\n')
+    assert config.load(environ=env).profile == "lean"
+    assert config.load(environ=env).max_bytes == 2 << 30
+    env |= {"BYREF_PROFILE": "safe", "BYREF_MAX_BYTES": "500MB", "BYREF_MAX_AGE": "12h", "BYREF_SCOPE": "mine"}
+    found = config.load(environ=env)
+    assert (found.profile, found.max_bytes, found.max_age, found.scope) == ("safe", 500 * 10**6, 12 * 3600, "mine")
+    assert config.load(environ=env, profile="auto", max_bytes=7).max_bytes == 7
+
+
+@pytest.mark.parametrize(("env", "says"), [
+    ({"BYREF_PROFILE": "tiny"}, "BYREF_PROFILE.*safe, auto, lean"),
+    ({"BYREF_MAX_BYTES": "lots"}, "BYREF_MAX_BYTES.*10GiB"),
+    ({"BYREF_MAX_BYTES": "0"}, "BYREF_MAX_BYTES"),
+    ({"BYREF_MAX_AGE": "-3d"}, "BYREF_MAX_AGE.*30d"),
+    ({"BYREF_MAX_AGE": "nan"}, "BYREF_MAX_AGE"),
+])
+def test_a_setting_that_cannot_be_used_says_which_and_what_to_give(env: dict[str, str], says: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=says):
+        config.load(environ={"BYREF_HOME": str(tmp_path), **env})
+
+
+def test_a_file_that_cannot_be_used_says_where_it_lies(tmp_path: Path) -> None:
+    for text in ("profile = ", 'colour = "red"\n'):
+        (tmp_path / "config.toml").write_text(text)
+        with pytest.raises(ConfigError, match=r"config\.toml"):
+            config.load(environ={"BYREF_HOME": str(tmp_path)})
+    with pytest.raises(ConfigError, match="memory:"):
+        config.load(url="/plain/path", environ={"BYREF_HOME": str(tmp_path / "other")})
+
+
+def test_the_scope_is_the_nearest_folder_that_holds_git_else_the_working_folder(tmp_path: Path) -> None:
+    deep = tmp_path / "project" / "src" / "deep"
+    deep.mkdir(parents=True)
+    assert config.scope_here(str(deep), {}) == f"{os.getuid()}:{deep.resolve()}"
+    (tmp_path / "project" / ".git").write_text("gitdir: elsewhere")  # a worktree has a file
+    (tmp_path / "link").symlink_to(deep)
+    for folder in (deep, tmp_path / "project", tmp_path / "link"):
+        assert config.scope_here(str(folder), {}) == f"{os.getuid()}:{(tmp_path / 'project').resolve()}"
+    assert config.scope_here(str(deep), {"BYREF_SCOPE": "team"}) == "team"
+
+
+def test_a_working_folder_that_is_gone_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(ConfigError, match="BYREF_SCOPE"):
+        config.scope_here(environ={})
+
+
+def test_the_log_lies_beside_a_file_store_and_nowhere_for_memory() -> None:
+    assert config.store_folder("file:/a/b") == config.store_folder("file:///a/b") == "/a/b"
+    assert config.store_folder("memory:") is None
+
+
+def test_off_is_read_without_anything_else() -> None:
+    assert config.switched_off({"BYREF": "off"}) and config.switched_off({"BYREF": "OFF"}) and not config.switched_off({"BYREF": "on"})

@@ -1,0 +1,45 @@
+"""A file in the folder is the feature."""
+from __future__ import annotations
+
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from byref.proxy import discover
+from byref.proxy.errors import ConfigError
+
+
+def test_what_lies_in_a_folder_is_found_by_its_name(root: Path) -> None:
+    shapes = {file.stem for file in (root / "filters" / "shapes").glob("*.py") if not file.stem.startswith("_")}
+    assert shapes and set(discover.names("shapes")) == shapes
+    assert {"memory", "file"} <= set(discover.names("stores"))
+    assert discover.names("shapes") == tuple(sorted(discover.names("shapes")))
+
+
+def test_nothing_is_imported_before_it_is_used(root: Path) -> None:
+    import subprocess
+    code = ("import sys; from byref.proxy.discover import names; names('shapes'); "
+            "print([m for m in sys.modules if m.startswith('byref.filters.shapes.')])")
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def test_a_name_loads_its_module_and_a_wrong_one_says_what_there_is() -> None:
+    assert discover.load("shapes", "text").__name__ == "byref.filters.shapes.text"
+    with pytest.raises(ConfigError, match="text"):
+        discover.load("shapes", "no-such")
+    with pytest.raises(ConfigError, match="layers"):
+        discover.names("plugins")
+
+
+def test_other_distributions_add_but_do_not_replace(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [EntryPoint("text", "evil:SHAPE", "byref.shapes"), EntryPoint("mine", "no_such_package.shape:SHAPE", "byref.shapes")]
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [p for p in points if p.group == group])
+    discover.found.cache_clear()
+    try:
+        assert discover.found("shapes")["text"] == "byref.filters.shapes.text"
+        with pytest.raises(ConfigError, match="mine cannot be used"):
+            discover.load("shapes", "mine")
+    finally:
+        discover.found.cache_clear()
