@@ -64,7 +64,8 @@ def test_a_child_finds_signals_and_descriptors_as_any_program_does(byref):
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_reaches_all_that_the_command_started_and_what_came_is_shown(byref, number, code):
     inner = byref.folder / "inner"
-    process = byref.start("run", "--", "sh", "-c", f"echo before; sh -c 'echo $$ > {inner}.p; mv {inner}.p {inner}; exec sleep 60'; echo after")
+    script = f"echo before; sh -c 'echo $$ > {inner}.p; mv {inner}.p {inner}; exec sleep 60'; echo after"
+    process = byref.start("run", "--", "sh", "-c", script)
     wait_for(process, inner)
     process.send_signal(number)
     out, err = process.communicate(timeout=30)

@@ -15,9 +15,9 @@ from byref.proxy.frontends.run import OPTIONS, parse, quote
 NUMBERS = b"".join(b"%d\n" % n for n in range(1, 20001))
 BOTH = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); echo out $i; echo err $i >&2; done; exit 3"
 # What `byref run -- true` must not load. _sqlite3, written in C, itself loads functools and what that needs.
-HEAVY = {"typing", "dataclasses", "re", "json", "pathlib", "subprocess", "tempfile", "argparse", "asyncio", "logging", "contextlib", "collections",
-         "enum", "datetime", "functools", "importlib", "urllib", "socket", "sqlite3", "shutil", "signal", "base64", "inspect", "threading",
-         "zstandard", "re2", "numpy", "shlex", "tomllib", "platformdirs", "rfc8785"}
+HEAVY = {"typing", "dataclasses", "re", "json", "pathlib", "subprocess", "tempfile", "argparse", "asyncio", "logging", "contextlib",
+         "collections", "enum", "datetime", "functools", "importlib", "urllib", "socket", "sqlite3", "shutil", "signal", "base64", "inspect",
+         "threading", "zstandard", "re2", "numpy", "shlex", "tomllib", "platformdirs", "rfc8785"}
 
 
 def test_a_large_output_becomes_a_view_with_a_ref_that_gives_every_byte(byref, ref):
@@ -71,7 +71,8 @@ def test_off_is_the_bare_command(byref):
     assert missing.returncode == 127 and b"command not found" in missing.stderr
 
 
-@pytest.mark.parametrize("words", [[], ["--"], ["--nonsense", "true"], ["--budget"], ["--budget", "x", "true"], ["--raw=1", "true"], ["-c", "a", "b"]])
+@pytest.mark.parametrize("words", [
+    [], ["--"], ["--nonsense", "true"], ["--budget"], ["--budget", "x", "true"], ["--raw=1", "true"], ["-c", "a", "b"]])
 def test_wrong_use_says_so_and_runs_nothing(byref, words):
     done = byref("run", *words)
     assert done.returncode == 2 and done.stdout == b"" and done.stderr.startswith(b"byref: ") and done.stderr.count(b"\n") == 1
@@ -110,7 +111,8 @@ def test_a_command_that_never_stops_streams_through_and_ends_with_its_reader(byr
     assert done.stdout == b"y\n" and done.stderr.count(b"\n") == 1
 
 
-@pytest.mark.parametrize("fault", [{"BYREF_MAX_BYTES": "1000"}, {"BYREF_HOME": "/proc/none"}, {"BYREF_MAX_AGE": "soon"}, {"BYREF_PROFILE": "none"}])
+@pytest.mark.parametrize("fault", [
+    {"BYREF_MAX_BYTES": "1000"}, {"BYREF_HOME": "/proc/none"}, {"BYREF_MAX_AGE": "soon"}, {"BYREF_PROFILE": "none"}])
 def test_when_byref_cannot_store_the_raw_output_goes_through_with_one_line(byref, fault):
     done, bare = byref("run", "-c", BOTH, **fault), byref.bare("sh", "-c", BOTH)
     assert (done.returncode, done.stdout) == (3, bare.stdout)
@@ -128,7 +130,8 @@ def test_a_damaged_installation_still_runs_commands(byref):
 
 
 @pytest.mark.parametrize("script", [
-    "byref fetch REF --all", "byref fetch REF --all | cat", "env -i PATH=\"$PATH\" BYREF_HOME=\"$BYREF_HOME\" BYREF_INSIDE=\"$BYREF_INSIDE\" byref fetch REF --all",
+    "byref fetch REF --all", "byref fetch REF --all | cat",
+    "env -i PATH=\"$PATH\" BYREF_HOME=\"$BYREF_HOME\" BYREF_INSIDE=\"$BYREF_INSIDE\" byref fetch REF --all",
     "python3 -c \"import subprocess; subprocess.run(['byref', 'fetch', 'REF', '--all'])\""])
 def test_what_an_inner_fetch_returns_is_not_cut_or_stored_again(byref, ref, script):
     name = ref(byref("run", "--", "seq", "20000").stdout)
