@@ -95,7 +95,7 @@ class Places:
             member = members[ordinal]
             if named:
                 text = document.text[member[0]:member[1]]
-                if at_end and last > first or sum(document.text[m[0]:m[1]] == text for m in members) > 1:
+                if (at_end and last > first) or sum(document.text[m[0]:m[1]] == text for m in members) > 1:
                     return None
                 name = text[1:-1]
                 if _NAME.fullmatch(name):

@@ -6,6 +6,7 @@ A cell is the raw characters of a value. A string loses its quotes where nothing
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -16,6 +17,7 @@ Path: TypeAlias = tuple[int, ...]
 Write: TypeAlias = Callable[[str], str]  # a folded string body to what stands in the raw text
 
 _CELL, _ROW = 160, 240  # characters: longer strings stand on their own; a row's first part takes about so many
+_FEW, _NEARLY = 8, 85  # records from which, and percent of them by which, a value is the usual one
 _NEST, _WIDE = 80, 16  # characters of a nested value that stays in its row; members of a nested object that become columns
 # A string that could be taken for something else without its quotes
 _QUOTED = re.compile(r'["\[{\s]|.*[|\n\r\t]|(?:true|false|null|…|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|-?Infinity|NaN)$|.*\s$|$', re.S)
@@ -69,12 +71,15 @@ def dull(name: str) -> bool:
 
 @dataclass(slots=True)
 class Group:
-    """Columns that stand together. names: the heading's; each: members equal in all records; rows: one text a record."""
+    """Columns that stand together. names: the heading's; each: members equal in all records, or (not strict) in all whose rows
+    say nothing else; rows: one text a record.
+    """
 
     names: list[str]
     each: list[str]
     rows: list[str]
     dull: bool = False
+    strict: bool = True
 
 
 @dataclass(slots=True)
@@ -95,6 +100,7 @@ class _Column:
     first: str = ""
     same: bool = True
     order: int = 0
+    usual: str = ""
 
 
 def table(records: Sequence[tuple[Path, tuple[tuple[str, Value], ...]]], write: Write, whole: bool = False) -> Table:
@@ -109,7 +115,7 @@ def table(records: Sequence[tuple[Path, tuple[tuple[str, Value], ...]]], write: 
         for name, text in cells.items():
             column = columns.get(name)
             if column is None:
-                column = columns[name] = _Column(name, name.count("."), first=text, order=len(columns))
+                column = columns[name] = _Column(name, name.count("."), first=text, order=len(columns), usual=text)
             column.count += 1
             column.size += len(text)
             if text != column.first:
@@ -132,20 +138,21 @@ def table(records: Sequence[tuple[Path, tuple[tuple[str, Value], ...]]], write: 
     known: dict[tuple[str, ...], str] = {}
     proper = {c.name: c for c in listed if c.count * 10 >= n * 3}
     for names, is_dull in _grouped(list(proper.values()), n, whole):
-        each = [f"{_heading(c.name)}={c.first}" for c in names if c.same and c.count == n and n > 1 and not c.big]
-        varying = [c for c in names if not (c.same and c.count == n and n > 1) or c.big]
-        keys, labels = _distinct(varying, rows, known)
-        mixed = {c.name for c in varying if c.big}
+        usual = {c.name: c.usual for c in names if c.count == n and not c.big and n > 1 and (c.same or _usual(c, rows))}
+        keys, labels = _distinct([c for c in names if c.name not in usual], rows, known)
+        mixed = {key for key in keys if columns[key].big}
         texts = []
         for cells, large in zip(rows, bigs, strict=True):
             row = [cells.get(key, "") for key in keys]
             if mixed:
                 there = {name for name, _, _ in large}
                 row = ["…" if key in there else text for key, text in zip(keys, row, strict=True)]
+            row += [f"{_heading(key)}={cells[key]}" for key, text in usual.items() if cells[key] != text]
             if not out.groups:
-                row += [f'"{key.rstrip(chr(0))}":{text}' for key, text in cells.items() if key not in proper]
+                row += [f"{_heading(key)}={text}" for key, text in cells.items() if key not in proper]
             texts.append("|".join(row).rstrip("|") or "|")
-        out.groups.append(Group(labels, each, texts, is_dull))
+        out.groups.append(Group(labels, [f"{_heading(key)}={text}" for key, text in usual.items()], texts, is_dull,
+                                all(columns[key].same for key in usual)))
     return out
 
 
@@ -178,7 +185,7 @@ def _grouped(columns: list[_Column], n: int, whole: bool) -> list[tuple[list[_Co
     if whole or not columns:
         return [(columns, False)]
     link = next((name for name in _LINK if any(c.name == name for c in columns)), None)
-    dulls = {c.name for c in columns if c.name != link and dull(c.name.rstrip("\0").rsplit(".", 1)[-1]) or c.name.startswith("_links.")}
+    dulls = {c.name for c in columns if (c.name != link and dull(c.name.rstrip("\0").rsplit(".", 1)[-1])) or c.name.startswith("_links.")}
     room = _ROW
     core: set[str] = set()
     for column in sorted(columns, key=lambda c: (c.depth, not _VITAL.fullmatch(c.name.rsplit(".", 1)[-1]), c.order)):
@@ -190,6 +197,14 @@ def _grouped(columns: list[_Column], n: int, whole: bool) -> list[tuple[list[_Co
               ([c for c in columns if c.name not in core and c.name not in dulls], False),
               ([c for c in columns if c.name in dulls], True)]
     return [group for group in groups if group[0]]
+
+
+def _usual(column: _Column, rows: list[dict[str, str]]) -> bool:
+    """Whether nearly all records share a value: then the few others stand out."""
+    if len(rows) < _FEW:
+        return False
+    column.usual, count = Counter(row[column.name] for row in rows).most_common(1)[0]
+    return count * 100 >= len(rows) * _NEARLY
 
 
 def _distinct(columns: list[_Column], rows: list[dict[str, str]], known: dict[tuple[str, ...], str]) -> tuple[list[str], list[str]]:

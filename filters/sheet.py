@@ -9,16 +9,24 @@ from byref.filters.records import Path, dull, short, table
 from byref.filters.scanner import Document, Number, Value, read
 from byref.filters.units import ANCHOR, MUST, PLAIN, Units
 
-_INLINE, _LINE, _LONG, _BESIDE = 160, 200, 300, 12
+_INLINE, _LINE, _LONG = 160, 200, 300  # characters: a value on one line; elements of an array to a line; a piece of a string
+_BESIDE = 12  # records up to which their large values stand beside their rows, not after all rows
+_ROWS = 8000  # characters of rows that always stand
+_WHOLE, _FULL = 2000, 8000  # characters of an output below which all is worth showing, and over which that fades
 _FAULT = re.compile(r"(?:.*[_.-])?(?:errors?|exceptions?|fault|failures?|fatal|traceback|stack_?trace)", re.I)
 _STATE = re.compile(r"(?:.*[_.-])?(?:status|state|conclusion|outcome|level|severity)", re.I)
 _FAILED = re.compile(r"fail(?:ed|ure)?|error(?:ed)?|fatal|critical|aborted|crashed|timed?[_ -]?out", re.I)
 _GOOD = re.compile(r"success|succeeded|ok|passed", re.I)
-_TELLING = re.compile(r"(?:.*[_.-])?(?:id|name|title|counts?|total.*|number|next.*|cursor|has_?more|page|message|status|state|type|summary)|.*(?:Cursor|Id|Name|Count)", re.I)
 _PROSE = re.compile(r"(?:.*[_.-])?(?:abstract|description|body|content|text|summary|snippet|highlights?|message|answer|title|name|notes?|comment|readme)", re.I)
 # after an escaped newline of this level, or a newline that was escaped at the level around it
 _BREAK = re.compile("(?:\ufdd2r)?\ufdd2n|\n")
 _ENDS = (". ", "! ", "? ", "}, ", "},", "; ", ", ", " ")
+
+
+import os
+
+_K = int(os.environ.get('KP', '0'))
+_S = int(os.environ.get('KS', '2000'))
 
 
 class Sheet:
@@ -27,15 +35,20 @@ class Sheet:
     def __init__(self, raw: str) -> None:
         self.places = Places(raw)
         self.texts: list[str] = []
+        self.sources: list[str] = []
         self.rank = bytearray()
         self.worth: list[int] = []
         self.counts: list[int] = []
+        self._inside = 0  # how many records the values now cut stand in
         self.glued = bytearray()
 
     def units(self) -> Units:
+        """What was cut. Low worth counts by the size of the output: to leave something out of a small one does not pay."""
         records = sum(self.counts)
-        return Units(self.texts, self.places.address, self.rank, self.worth, name="records" if records else "values", keys=[t.strip() for t in self.texts],
-                     counts=self.counts if records else None, rendered=True, glued=self.glued)
+        scale = min(_FULL, max(0, len(self.places.text) - _WHOLE))
+        worth = [w if w >= 0 else -(-w * scale // _FULL) for w in self.worth]
+        return Units(self.texts, self.places.address, self.rank, worth, name="records" if records else "values", keys=[t.strip() for t in self.texts],
+                     counts=self.counts if records else None, rendered=True, sources=self.sources, glued=self.glued)
 
     def values(self, document: Document) -> int:
         """All values at the top of a document; returns where in its text they end, 0 if there are none."""
@@ -67,6 +80,9 @@ class Sheet:
         if document.text[end:].strip():
             self.pieces(document, self.places.prefix(document), document.text, end, label, "", depth, worth)
 
+    def _head(self) -> int:
+        return PLAIN if self._inside else ANCHOR
+
     def words(self, start: int, end: int) -> None:
         """Raw text around JSON, by lines."""
         for line in self.places.text[start:end].splitlines(keepends=True):
@@ -75,10 +91,11 @@ class Sheet:
             start += len(line)
 
     def add(self, text: str, document: Document | None, path: Path, a: int = -1, b: int = -1, *, last: int = -1, rank: int = PLAIN,
-            worth: int = 0, count: int = 0, glued: int = 0) -> None:
+            worth: int = 0, count: int = 0, glued: int = 0, source: str | None = None) -> None:
         if "\n" in text or "\r" in text:
             text = text.replace("\n", " ").replace("\r", " ")
         self.texts.append(text)
+        self.sources.append(text if source is None else source)
         self.rank.append(rank)
         self.worth.append(worth)
         self.counts.append(count)
@@ -92,9 +109,7 @@ class Sheet:
         if name and dull(name):
             worth -= 8
         if text is not None:
-            if name and _TELLING.fullmatch(name):
-                worth += 8
-            self.add(f"{' ' * min(depth, 6)}{label}{text}", document, path, rank=rank, worth=worth)
+            self.add(f"{' ' * min(depth, 6)}{label}{text}", document, path, rank=rank, worth=worth, source=f"{name} {text}")
         elif isinstance(value, str):
             self.string(document, value, path, label, depth, worth, rank)
         elif isinstance(value, list):
@@ -110,10 +125,29 @@ class Sheet:
             self.records(document, records, path, label, depth, worth)
             return
         if label:
-            self.add(f"{' ' * min(depth, 6)}{label}{{", document, path, -2, rank=ANCHOR, worth=worth)
+            self.add(f"{' ' * min(depth, 6)}{label}{{", document, path, -2, rank=self._head(), worth=worth)
             depth += 1
+        line: list[str] = []
+        size = first = 0
+        low = False  # members that say little stand together, so that they can be left out together
         for i, (key, item) in enumerate(value):
-            self.value(document, item, (*path, i), f'"{write(key)}":', depth, key, worth)
+            text = short(item, _INLINE, write)
+            if line and (text is None or size + len(key) + len(text) > _INLINE or dull(key) != low or _rank(key, item)):
+                self._line(document, path, line, first, i - 1, depth, worth - 8 * low)
+                line, size = [], 0
+            if text is None or _rank(key, item):
+                self.value(document, item, (*path, i), f'"{write(key)}":', depth, key, worth)
+                continue
+            if not line:
+                first, low = i, dull(key)
+            line.append(f'"{write(key)}":{text}')
+            size += len(line[-1]) + 1
+        if line:
+            self._line(document, path, line, first, len(value) - 1, depth, worth - 8 * low)
+
+    def _line(self, document: Document, path: Path, line: list[str], first: int, last: int, depth: int, worth: int) -> None:
+        """Short members of an object, as they would stand in compact JSON: a line each would cost more than the raw text."""
+        self.add(f"{' ' * min(depth, 6)}{','.join(line)}", document, (*path, first), last=last, worth=worth + (8 if worth >= 0 else 0))
 
     def array(self, document: Document, value: list[Value], path: Path, label: str, depth: int, worth: int) -> None:
         """Objects as records, also in arrays of arrays; small values some to a line; others one by one."""
@@ -127,7 +161,7 @@ class Sheet:
             return
         write = document.level.unfold
         indent = " " * min(depth, 6)
-        self.add(f"{indent}{label}[", document, path, -2, rank=ANCHOR if label else PLAIN, worth=worth)
+        self.add(f"{indent}{label}[", document, path, -2, rank=self._head() if label else PLAIN, worth=worth)
         line: list[str] = []
         size = first = 0
         for i, item in enumerate(value):
@@ -148,38 +182,48 @@ class Sheet:
     def records(self, document: Document, records: Sequence[tuple[Path, str, tuple[tuple[str, Value], ...]]], path: Path, label: str, depth: int,
                 worth: int) -> None:
         """Records as a table: the telling columns, then the others, then what is too large for a row."""
-        write = document.level.unfold
-        cut = table([(place, record) for place, _, record in records], write)
-        n, indent = len(records), " " * min(depth, 6)
+        cut = table([(place, record) for place, _, record in records], document.level.unfold)
+        n, indent, top = len(records), " " * min(depth, 6), not self._inside
         beside = n <= _BESIDE
-        keyed = not records[0][1][0].isdigit()
-        numbered = keyed or len(cut.groups) > 1 or any(cut.bigs)
+        numbered = not records[0][1][0].isdigit() or len(cut.groups) > 1 or any(cut.bigs)
         self.places.loose.add(path)
         for g, group in enumerate(cut.groups):
-            value = worth + (8 if g == 0 else -12 if group.dull else 0)
-            self.add(f"{indent}{label}[{n} {{{'|'.join(group.names)}}}]", document, path, -2, rank=PLAIN if group.dull else ANCHOR, worth=value)
+            value = worth + (-14 if group.dull else -6 if g else 8 if top else 0)
+            stands = top and not g and sum(map(len, group.rows)) <= _ROWS
+            head = ANCHOR if top and not group.dull else PLAIN
+            self.add(f"{indent}{label}[{n} {{{'|'.join(group.names)}}}]", document, path, -2, rank=head, worth=value, source=" ".join(group.names))
             if group.each:
-                self.add(f"{indent} each: {'|'.join(group.each)}", document, path, -2, worth=value)
+                self.add(f"{indent} {'each' if group.strict else 'each unless said'}: {'|'.join(group.each)}", document, path, -2, rank=ANCHOR if stands else PLAIN, worth=value)
             if not group.names and g:
                 continue
             for i, ((place, index, record), row) in enumerate(zip(records, group.rows, strict=True)):
-                rank = ANCHOR if g == 0 and i in (0, n - 1) else PLAIN
-                if g == 0 and any(_rank(key, item) == MUST for key, item in record):
+                rank = ANCHOR if stands or top and not g and i in (0, n - 1) else PLAIN
+                if not g and any(_rank(key, item) == MUST for key, item in record):
                     rank = MUST
-                self.add(f"{indent} {index}{row}" if numbered else f"{indent} {row}", document, place, rank=rank, worth=value, count=int(g == 0))
-                if g == 0 and beside:
+                self.add(f"{indent} {index}{row}" if numbered else f"{indent} {row}", document, place, rank=rank, worth=value,
+                         count=int(top and not g), source="" if group.dull else row)
+                if not g and beside:
                     self.large(document, cut.bigs[i], index, depth, worth)
         if not cut.groups:
-            self.add(f"{indent}{label}[{n}]", document, path, -2, rank=ANCHOR, worth=worth)
+            self.add(f"{indent}{label}[{n}]", document, path, -2, rank=ANCHOR if top else PLAIN, worth=worth)
         if not beside or not cut.groups:
             for (_, index, _), large in zip(records, cut.bigs, strict=True):
                 self.large(document, large, index, depth, worth)
 
     def large(self, document: Document, large: list[tuple[str, Path, Value]], index: str, depth: int, worth: int) -> None:
         """What is too large for the row of one record."""
+        self._inside += 1
         for name, place, item in large:
-            key = name.rstrip("\0").rsplit(".", 1)[-1]
-            self.value(document, item, place, f"{index[:-2]}.{name}:".replace("\0", ""), depth + 2, key, worth + (0 if _PROSE.fullmatch(key) else -4))
+            name = name.replace("\0", "")
+            key = name.rsplit(".", 1)[-1]
+            self.value(document, item, place, f"{index[:-2]}.{name}:", depth + 2, key, worth + (0 if _PROSE.fullmatch(key) else -6))
+        self._inside -= 1
+
+    def _prose(self, text: str) -> int:
+        """What a piece of a text is worth by its form: entries and headings more than running words, these by their length."""
+        if _ENTRY.fullmatch(text):
+            return 4
+        return -len(text) // 25
 
     def string(self, document: Document, value: str, path: Path, label: str, depth: int, worth: int, rank: int) -> None:
         """A long string: the JSON in it, or its lines and sentences."""
@@ -188,7 +232,7 @@ class Sheet:
             inner = Document(raw, document.level.inner(), -1)
             self.places.parents[inner] = (document, path)
             if read(inner.text, len(inner.text) - len(inner.text.lstrip())) is not None:
-                self.add(f"{' ' * min(depth, 6)}{label}", document, path, -2, rank=ANCHOR, worth=worth)
+                self.add(f"{' ' * min(depth, 6)}{label}", document, path, -2, rank=self._head(), worth=worth)
                 self.block(inner, depth=depth + 1, worth=worth)
                 return
         self.pieces(document, path, value, 0, f'{label}"', '"', depth, worth, rank)
@@ -212,13 +256,16 @@ class Sheet:
                 if stop == len(body):
                     text += close
                 if text:
-                    self.add(f"{indent}{label}{text}" if not glued else text, document, path, begin, stop, rank=rank, worth=worth, glued=glued)
+                    self.add(f"{indent}{label}{text}" if not glued else text, document, path, begin, stop, rank=rank, worth=worth + self._prose(text), glued=glued)
                     label, indent = "", " " * min(depth + bool(close), 6)
                     begin = stop
                 at, glued = stop, 1
                 if stop == end:
                     break
             start = end
+
+
+_ENTRY = re.compile(r"""\s*(?:[-*] )?["'`*\\]*[\w][\w .()/-]{0,40}["'`*\\]*:(?:\s.{0,60})?|\s*\\*#+ .{1,100}""")
 
 
 def _sentence(text: str, start: int, end: int) -> int:
@@ -243,7 +290,7 @@ def _rank(name: str, value: Value) -> int:
     """MUST for members that say that something failed."""
     if not name or value is None or value is False or value in ("", "0", "[]", "{}") or value == [] or value == ():
         return MUST if value is False and _GOOD.fullmatch(name) else PLAIN
-    if _FAULT.fullmatch(name) or value is True and name == "isError":
+    if _FAULT.fullmatch(name) or (value is True and name == "isError"):
         return MUST
     if isinstance(value, str) and not isinstance(value, Number) and _STATE.fullmatch(name) and _FAILED.fullmatch(value):
         return MUST
