@@ -16,8 +16,8 @@ NUMBERS = b"".join(b"%d\n" % n for n in range(1, 20001))
 BOTH = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); echo out $i; echo err $i >&2; done; exit 3"
 # What `byref run -- true` must not load. _sqlite3, written in C, itself loads functools and what that needs.
 HEAVY = {"typing", "dataclasses", "re", "json", "pathlib", "subprocess", "tempfile", "argparse", "asyncio", "logging", "contextlib",
-         "collections", "enum", "datetime", "functools", "importlib", "urllib", "socket", "sqlite3", "shutil", "signal", "base64", "inspect",
-         "threading", "zstandard", "re2", "numpy", "shlex", "tomllib", "platformdirs", "rfc8785"}
+         "collections", "enum", "datetime", "functools", "importlib", "urllib", "socket", "sqlite3", "shutil", "signal", "base64",
+         "inspect", "threading", "zstandard", "re2", "numpy", "shlex", "tomllib", "platformdirs", "rfc8785"}
 
 
 def test_a_large_output_becomes_a_view_with_a_ref_that_gives_every_byte(byref, ref):
@@ -130,12 +130,12 @@ def test_a_damaged_installation_still_runs_commands(byref):
 
 
 @pytest.mark.parametrize("script", [
-    "byref fetch REF --all", "byref fetch REF --all | cat",
-    "env -i PATH=\"$PATH\" BYREF_HOME=\"$BYREF_HOME\" BYREF_INSIDE=\"$BYREF_INSIDE\" byref fetch REF --all",
-    "python3 -c \"import subprocess; subprocess.run(['byref', 'fetch', 'REF', '--all'])\""])
+    "byref fetch @ --all", "byref fetch @ --all | cat",
+    "env -i PATH=\"$PATH\" BYREF_HOME=\"$BYREF_HOME\" BYREF_INSIDE=\"$BYREF_INSIDE\" byref fetch @ --all",
+    "python3 -c \"import subprocess; subprocess.run(['byref', 'fetch', '@', '--all'])\""])
 def test_what_an_inner_fetch_returns_is_not_cut_or_stored_again(byref, ref, script):
     name = ref(byref("run", "--", "seq", "20000").stdout)
-    done = byref("run", "-c", script.replace("REF", name))
+    done = byref("run", "-c", script.replace("@", name))
     assert (done.returncode, done.stdout, done.stderr) == (0, NUMBERS, b"")
     assert json.loads(byref("status", "--json").stdout)["outputs"] == 1
 
