@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from byref.filters.detect import detect
 from byref.filters.narrow import program
-from byref.filters.select import PLANS, Plan, Selection, select
+from byref.filters.select import PLANS, Plan, Selection, nameable, select
 from byref.filters.sieve import HUGE, sieve
 from byref.filters.units import ALWAYS, MUST, Units
 from byref.proxy.contracts import Call, Gap, Part, Seen, Source, View
@@ -15,6 +15,7 @@ from byref.proxy.errors import ConfigError
 from byref.proxy.text import SMALL, estimate
 
 # All that is ours in a view: a head starts with a ref; a gap with an address; a repeat with its count; a part's name stands alone.
+_NAMES = 1200  # characters of names in one gap: beyond, they are a list and no scent
 _JSON_MAX = 32 << 20  # bytes of JSON that are cut into records; beyond, lines are sieved
 MARKER = re.compile(r"«(?:r[a-z2-7]{10}\b|(?:[\w.-]{1,32}:)?(?:L\d|b\d|\$)|×\d|[\w.-]{1,32}»)[^«»\n]*»?")
 
@@ -140,9 +141,9 @@ def _gap(cut: _Cut, part: Part, i: int, j: int, visible: set[str], plan: Plan) -
     count = sum(units.counts[i:j]) if units.counts is not None else j - i
     cut.gaps.append(Gap(part.name, address, count, units.name))
     hidden = sum(map(len, units.texts[i:j])) + j - i
-    room = hidden * plan.scent // 100
+    room = min(_NAMES, hidden * plan.scent // 100)
     worth = selection.worth
-    inside = {t for row in selection.rows[i:j] for t in row if t in worth and t not in visible and t not in cut.named}
+    inside = {t for row in selection.rows[i:j] for t in row if t in worth and t not in visible and t not in cut.named and nameable(t, worth[t])}
     names = []
     for term in sorted(inside, key=lambda t: (-(worth[t] * 64 // (len(t) + 2)), t)):
         if len(term) + 1 <= room and "«" not in term and "»" not in term:

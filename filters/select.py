@@ -92,9 +92,15 @@ def _words(text: str) -> tuple[frozenset[str], frozenset[str]]:
     return terms, frozenset(word for term in terms for word in subwords(term) if len(word) > 2)
 
 
+def nameable(term: str, worth: int) -> bool:
+    """Whether a gap may name this term: numbers, times and temporary paths only where the call or the task points at them."""
+    return worth > 2 or (worth > 0 and _form(term)[0] > -7 and not term.startswith("/tmp/"))
+
+
 def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
     """Picks the units of one part. Raises nothing; an empty output keeps nothing."""
-    rows = [frozenset(row) for row in terms_by_line("\n".join(units.sources or units.texts))]
+    texts = [source.replace("\n", " ") for source in units.sources] if units.sources is not None else units.texts
+    rows = [frozenset(row) for row in terms_by_line("\n".join(texts))] if texts else []
     sizes = units.sizes or [len(text) + 1 for text in units.texts]
     total = sum(sizes)
     worth = _weigh(Counter(chain.from_iterable(rows)), call, seen, total)
