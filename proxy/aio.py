@@ -2,16 +2,20 @@
 from __future__ import annotations
 
 from asyncio import to_thread
-from collections.abc import Mapping
-from types import TracebackType
 
 from byref.proxy import gateway as sync
-from byref.proxy.captured import Captured
-from byref.proxy.contracts import Clock, Json, Usage, Verified
-from byref.proxy.intake import Output
-from byref.proxy.ledger.report import Report
-from byref.proxy.reader import Page, Status
-from byref.proxy.session import Session as SyncSession
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+    from byref.proxy.captured import Captured
+    from byref.proxy.contracts import Clock, Json, Usage, Verified
+    from byref.proxy.intake import Output
+    from byref.proxy.ledger.report import Report
+    from byref.proxy.reader import Page, Status
+    from byref.proxy.session import Session as SyncSession
 
 
 class Session:

@@ -1,0 +1,75 @@
+"""Reports: net of what the reductions cost, and labelled as estimates."""
+from __future__ import annotations
+
+import json
+
+import byref
+from byref.proxy.contracts import Event
+from byref.proxy.ledger import events
+from byref.proxy.ledger.report import report
+
+LOG = "".join(f"step {i} of the installation copied file_{i * 7919 % 1000}.dat\n" for i in range(3000))
+
+
+def viewed(ref: str, raw: int, view: int, *, tool: str = "Bash", gaps: int = 1, repeats: str = "") -> tuple[Event, ...]:
+    return events.captured(at=1.0, session="s", ref=ref, tool=tool, shape="log", size=raw * 3, raw=raw, view=view, parts=1, gaps=gaps, repeats=repeats)
+
+
+def fetched(ref: str, tokens: int) -> Event:
+    return events.fetched(at=1.0, session="s", ref=ref, tool="Bash", shape="log", tokens=tokens, size=tokens * 3)
+
+
+def test_what_was_fetched_is_taken_off() -> None:
+    found = report([*viewed("r1", 1000, 100), fetched("r1", 250)])
+    assert (found.total.gross, found.total.net, found.total.saved, found.asked) == (900, 650, 0.65, 1.0)
+
+
+def test_a_repeat_counts_against_us_only_where_the_view_before_hid_something() -> None:
+    assert report([*viewed("r1", 1000, 100), *viewed("r1", 1000, 100, repeats="r1")]).net == 1800 - 1000
+    assert report([*viewed("r1", 500, 500, gaps=0), *viewed("r1", 500, 20, repeats="r1")]).net == 480
+
+
+def test_a_fetch_in_between_makes_it_no_repeat() -> None:
+    found = report([*viewed("r1", 1000, 100), fetched("r1", 50), *viewed("r2", 1000, 100, repeats="r1")])
+    assert found.total.repeats == 0 and found.net == 1750
+
+
+def test_searches_are_taken_off_the_whole() -> None:
+    found = report([*viewed("r1", 1000, 100), events.searched(at=1.0, session="s", tokens=60, hits=1)])
+    assert (found.total.net, found.net, found.searches) == (900, 840, 1)
+
+
+def test_tools_and_shapes_add_up_to_the_whole() -> None:
+    found = report([*viewed("r1", 1000, 100), *viewed("r2", 50, 50, tool="Read", gaps=0)])
+    for rows in (found.tools, found.shapes):
+        assert sum(row.raw for row in rows.values()) == found.total.raw == 1050
+        assert sum(row.calls for row in rows.values()) == found.total.calls == 2
+    assert set(found.tools) == {"Bash", "Read"} and found.total.reduced == 1
+
+
+def test_an_empty_ledger_is_an_empty_report() -> None:
+    found = report([])
+    assert found.net == 0 and found.total.saved == 0.0 and "0 of 0 tokens" in found.text
+
+
+def test_it_says_that_its_tokens_are_estimates_and_is_plain_data_too() -> None:
+    found = report([*viewed("r1", 1000, 100)])
+    assert "estimate" in found.text and "90.0%" in found.text
+    plain = json.loads(json.dumps(found.as_dict()))
+    assert plain["net"] == 900 and "estimate" in plain["unit"] and plain["tools"]["Bash"]["view"] == 100
+
+
+def test_a_real_session_is_reported_from_what_its_views_and_fetches_were() -> None:
+    from byref.proxy.text import estimate
+    with byref.open("memory:") as gateway:
+        session = gateway.session("a")
+        view = session.capture(tool="shell", args={"command": "./install"}, output=LOG)
+        page = session.fetch(view.ref, "L100-120")
+        small = session.capture(tool="shell", args={"command": "true"}, output="ok\n")
+        found = gateway.report(scope="a")
+        assert found.total.raw == estimate(LOG) + estimate("ok\n") and found.total.view == estimate(view.text) + estimate(small.text)
+        assert found.total.fetched == estimate(page.text) and gateway.report(scope="other").total.calls == 0
+        session.capture(tool="shell", args={"command": "./install"}, output=LOG)
+        assert gateway.report().total.repeats == 0, "it was fetched from since"
+        session.capture(tool="shell", args={"command": "./install "}, output=LOG + "more\n")
+        assert gateway.report().total.repeats == 1

@@ -1,0 +1,204 @@
+"""A call from its output to its view: stored first, first bytes for ever, and raw whatever breaks."""
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import byref
+from byref.filters import render
+from byref.proxy.contracts import Gap, View
+from byref.proxy.errors import ByrefError, Collision, ConfigError, StoreBusy, StoreFull, StoreNewer, StoreReadOnly, Unknown
+
+LOG = "".join(f"step {i} of the installation copied file_{i * 7919 % 1000}.dat\n" for i in range(2000))
+CALL: dict[str, Any] = {"tool": "shell", "args": {"command": "./install"}}
+
+
+def test_a_view_is_small_and_every_byte_is_a_call_away() -> None:
+    with byref.open("memory:") as gateway:
+        session = gateway.session("a")
+        view = session.capture(**CALL, output=LOG, exit_code=0)
+        assert len(view.text) < len(LOG) / 2 and byref.MARKER.search(view.text)
+        assert b"".join(session.blocks(view.ref)) == LOG.encode()
+
+
+def test_small_outputs_pass_whole_are_stored_and_logged_and_cost_no_filters() -> None:
+    import subprocess
+    import sys
+    code = ("import sys, byref\n"
+            "with byref.open('memory:') as g:\n"
+            "    s = g.session('a', proven=False)\n"
+            "    v = s.capture(tool='shell', output='ok\\n' * 100)\n"
+            "    print(v.passed, v.text == 'ok\\n' * 100, s.fetch(v.ref).data == v.data, 'byref.filters' in sys.modules, g.report().total.calls)\n")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "True", "True", "False", "1"]
+
+
+def test_raw_passes_whole_and_is_stored_all_the_same() -> None:
+    with byref.open("memory:") as gateway:
+        session = gateway.session("a")
+        view = session.capture(**CALL, output=LOG, raw=True)
+        assert view.passed and view.text == LOG and session.fetch(view.ref, "L2").text == LOG.split("\n")[1] + "\n"
+
+
+def test_a_budget_bounds_the_view() -> None:
+    with byref.open("memory:") as gateway:
+        sizes = [len(gateway.session("a").capture(**CALL, output=LOG, budget=budget).text) for budget in (300, 3000)]
+        assert sizes[0] < 3000 and sizes[0] < sizes[1]
+
+
+def test_the_part_of_a_command_is_stdout_and_of_any_other_tool_text() -> None:
+    with byref.open("memory:") as gateway:
+        session = gateway.session("a")
+        for tool, part in (("Bash", "stdout"), ("execute_command", "stdout"), ("Read", "text"), ("mcp__x__y", "text")):
+            assert list(session.capture(tool=tool, output="x").texts) == [part]
+
+
+def test_the_same_call_gives_its_first_bytes_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"file:{tmp_path}/store"
+    with byref.open(url) as gateway, gateway.session("a", context="talk") as session:
+        first = session.capture(**CALL, output=LOG, call_id="c1")
+        small = session.capture(**CALL, output=b"caf\xe9\n", call_id="c2")
+        assert session.capture(**CALL, output=LOG, call_id="c1").text == first.text
+        session.compacted()
+        assert session.capture(**CALL, output="another", call_id="c1").text == first.text
+    with byref.open(url, profile="lean") as gateway, gateway.session("a", context="talk") as session:
+        monkeypatch.setattr(render, "view", lambda *_, **__: pytest.fail("a view that is held is not made again"))
+        held = session.capture(**CALL, output=LOG, call_id="c1")
+        assert (held.text, held.ref, held.gaps, held.passed) == (first.text, first.ref, first.gaps, False)
+        assert session.capture(**CALL, output=LOG, call_id="c2").data == small.data
+        assert session.fetch(held.ref).total == len(LOG)
+
+
+def test_a_race_for_the_same_call_has_one_winner(tmp_path: Path) -> None:
+    with byref.open(f"file:{tmp_path}/store") as gateway:
+        session, seen, barrier = gateway.session("a", context="talk"), [], threading.Barrier(4)
+
+        def work(n: int) -> None:
+            barrier.wait()
+            seen.append(session.capture(**CALL, output=LOG + str(n), call_id="c1").text)
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(set(seen)) == 1
+
+
+def broken(fault: Exception) -> Callable[..., Any]:
+    def call(*_: object, **__: object) -> Any:
+        raise fault
+    return call
+
+
+@pytest.mark.parametrize("fault", [StoreFull("no room"), StoreReadOnly("read-only"), StoreBusy("locked"), Collision("two"), OSError(28, "No space"),
+                                   RuntimeError("bug"), MemoryError()])
+@pytest.mark.parametrize("method", ["writer", "commit", "first", "recent", "tick"])
+def test_whatever_the_store_does_the_raw_output_passes_without_a_ref(method: str, fault: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    with byref.open("memory:") as gateway:
+        session = gateway.session("a")
+        monkeypatch.setattr(gateway, "_shared", True)
+        monkeypatch.setattr(gateway.store, method, broken(fault))
+        view = session.capture(**CALL, output={"stdout": LOG, "stderr": b"\xff"}, exit_code=2, call_id="c")
+        assert view.data == LOG.encode() + b"\xff" and view.passed and not view.ref and not view.stored
+        assert "raw" in view.warning and type(fault).__name__ in view.warning and view.exit_code == 2
+        assert gateway.faults.recent and not byref.MARKER.search(view.text)
+
+
+def test_a_fault_of_the_filters_costs_the_view_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    with byref.open("memory:") as gateway:
+        session = gateway.session("a")
+        monkeypatch.setattr(render, "view", broken(ValueError("bad luck with the output's own text")))
+        view = session.capture(**CALL, output=LOG)
+        assert view.text == LOG and "ValueError" in view.warning and "own text" not in view.warning
+        assert session.fetch(view.ref, max_tokens=None).text == LOG, "its bytes were stored, so its ref works"
+
+
+def test_a_view_that_is_longer_than_its_output_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    with byref.open("memory:") as gateway:
+        monkeypatch.setattr(render, "view", lambda *_: View("«r»\n", (LOG,), (Gap("stdout", "L1", 1, "lines"),), "log", False))
+        view = gateway.session("a").capture(**CALL, output=LOG)
+        assert view.passed and view.text == LOG and view.gaps == ()
+
+
+@pytest.mark.parametrize("fault", [StoreNewer("written by byref 9"), StoreReadOnly("read-only"), PermissionError(13, "Permission denied")])
+def test_a_store_that_cannot_be_opened_stops_no_call_and_is_tried_again(fault: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    from byref.proxy import store
+    works = store.open_store
+    monkeypatch.setattr(store, "open_store", broken(fault))
+    with byref.open("memory:") as gateway:
+        session = gateway.session("a")
+        view = session.capture(**CALL, output=LOG)
+        assert view.text == LOG and not view.ref and view.warning
+        with pytest.raises(type(fault)):
+            session.fetch("rk7f3qmab2x")
+        monkeypatch.setattr(store, "open_store", works)
+        assert session.capture(**CALL, output=LOG).stored
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+def test_a_folder_that_cannot_be_written_lets_outputs_pass(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with byref.open(f"file:{tmp_path}/store") as gateway:
+        view = gateway.session("a").capture(**CALL, output=LOG)
+        assert view.text == LOG and not view.ref and view.warning
+
+
+def test_an_output_larger_than_the_whole_store_passes_raw() -> None:
+    with byref.open("memory:", max_bytes=50_000) as gateway:
+        view = gateway.session("a").capture(**CALL, output=iter([LOG.encode()] * 3))
+        assert view.data == LOG.encode() * 3 and not view.ref and "StoreFull" in view.warning
+
+
+def test_arguments_that_are_no_json_let_the_output_pass() -> None:
+    with byref.open("memory:") as gateway:
+        view = gateway.session("a").capture(tool="shell", args={"command": object()}, output=LOG)  # type: ignore[dict-item]
+        assert view.text == LOG and not view.ref and "Invalid" in view.warning
+
+
+def test_the_fault_log_lies_beside_the_store_and_tells_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with byref.open(f"file:{tmp_path}/store") as gateway:
+        monkeypatch.setattr(render, "view", broken(ValueError("password hunter2")))
+        gateway.session("a").capture(tool="shell", args={"command": "echo hunter2"}, output="hunter2\n" * 500)
+        log = (tmp_path / "store" / "byref.log").read_text()
+        assert "ValueError" in log and "hunter2" not in log
+
+
+def test_first_bytes_that_are_gone_are_not_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    with byref.open("memory:") as gateway:
+        session = gateway.session("a")
+        session.capture(**CALL, output="first\n", call_id="c")
+        monkeypatch.setattr(gateway.store, "open", broken(Unknown("b2:gone")))
+        view = session.capture(**CALL, output="second\n", call_id="c")
+        assert view.text == "second\n" and not view.ref and "no longer kept" in view.warning
+
+
+def test_purge_needs_to_know_the_scope() -> None:
+    with byref.open("memory:") as gateway:
+        ref = gateway.session("a").capture(**CALL, output="x").ref
+        with pytest.raises(ConfigError, match="scope"):
+            gateway.purge(ref)
+        gateway.purge(ref, scope="a")
+        with pytest.raises(ByrefError):
+            gateway.session("a").fetch(ref)
+
+
+def test_a_profile_or_url_that_cannot_be_used_is_told_at_once() -> None:
+    for wrong in ({"profile": "tiny"}, {"url": "nowhere"}, {"url": "postgresql://x"}, {"max_bytes": -1}):
+        with pytest.raises(ConfigError):
+            byref.open(**{"url": "memory:", **wrong})  # type: ignore[arg-type]
+
+
+def test_a_closed_gateway_lets_outputs_pass_and_says_what_it_is() -> None:
+    gateway = byref.open("memory:")
+    session = gateway.session("a")
+    gateway.close()
+    gateway.close()
+    assert session.capture(**CALL, output=LOG).text == LOG
+    with pytest.raises(ConfigError, match="closed"):
+        gateway.verify()

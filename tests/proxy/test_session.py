@@ -1,0 +1,131 @@
+"""Sessions: what a context was shown, when it counts, when it is forgotten."""
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+import byref
+from byref.proxy.errors import ConfigError
+from byref.proxy.session import Memory, hashes
+
+CODE = "".join(f"def handler_{i}(request, account_{i}):\n    return account_{i}.ledger.post(request.amount * {i})\n\n" for i in range(60))
+READ = {"tool": "Read", "args": {"file_path": "handlers.py"}}
+
+
+def again(session: byref.Session, **named: object) -> str:
+    """The same file read a second time, in another call."""
+    return session.capture(**READ, output=CODE + "# end\n", **named).text  # type: ignore[arg-type]
+
+
+def test_what_was_shown_collapses_and_another_context_sees_it_anew() -> None:
+    with byref.open("memory:", profile="safe") as gateway:
+        session = gateway.session("a")
+        assert session.capture(**READ, output=CODE).text == CODE
+        second = again(session)
+        assert len(second) < len(CODE) / 4 and "# end" in second
+        assert again(gateway.session("a")) == CODE + "# end\n", "a new session is a new context"
+        assert again(gateway.session("a", proven=False, context=session.context)) == CODE + "# end\n", "no proof, no collapse"
+
+
+def test_only_views_that_were_returned_before_the_call_began_count() -> None:
+    with byref.open("memory:", profile="safe") as gateway:
+        session = gateway.session("a")
+        began = session.begin()
+        session.capture(**READ, output=CODE, began=began)
+        assert again(session, began=began) == CODE + "# end\n", "both calls went out in one turn"
+        assert len(again(session, began=session.begin())) < len(CODE) / 4
+
+
+def test_a_compaction_forgets_and_fetched_lines_do_not_count() -> None:
+    with byref.open("memory:", profile="safe") as gateway:
+        session = gateway.session("a")
+        ref = session.capture(**READ, output=CODE).ref
+        session.compacted()
+        session.fetch(ref)
+        assert again(session) == CODE + "# end\n"
+
+
+def test_a_context_resumed_in_another_process_knows_what_was_shown(tmp_path: Path) -> None:
+    url = f"file:{tmp_path}/store"
+    with byref.open("memory:", profile="safe") as gateway:
+        session = gateway.session("a")
+        session.capture(**READ, output=CODE)
+        again(session)
+        live = session.capture(**READ, output=CODE + "# fin\n").text
+    with byref.open(url, profile="safe") as gateway, gateway.session("a", context="talk-1") as session:
+        session.capture(**READ, output=CODE)
+        again(session)
+    with byref.open(url, profile="safe") as gateway, gateway.session("b", context="talk-1", scope="a") as session:
+        assert session.capture(**READ, output=CODE + "# fin\n").text == live, "hashes from the store say the same as the texts did"
+        session.compacted()
+    with byref.open(url, profile="safe") as gateway, gateway.session("a", context="talk-1") as session:
+        assert again(session) == CODE + "# end\n"
+
+
+def test_views_of_another_process_in_the_same_context_are_seen_without_reopening(tmp_path: Path) -> None:
+    url = f"file:{tmp_path}/store"
+    with byref.open(url, profile="safe") as one, byref.open(url, profile="safe") as other:
+        first, second = (gateway.session("a", context="talk") for gateway in (one, other))
+        first.capture(tool="shell", args={"command": "date"}, output="today\n" * 100)
+        second.capture(**READ, output=CODE)
+        second.capture(tool="shell", args={"command": "x"}, output="y\n")
+        assert len(again(first)) < len(CODE) / 4
+
+
+def test_a_session_has_a_name_and_by_default_it_is_the_scope() -> None:
+    with byref.open("memory:") as gateway:
+        assert gateway.session("a").scope == "a" and gateway.session("a", scope="s").scope == "s"
+        assert gateway.session("a").context != gateway.session("a").context
+        with pytest.raises(ConfigError, match="name"):
+            gateway.session("")
+    with byref.open("memory:", scope="team") as gateway:
+        assert gateway.session("a").scope == "team"
+
+
+def test_memory_counts_a_text_from_the_tick_that_showed_it() -> None:
+    memory = Memory()
+    memory.add(1, ["one"], ["t"])
+    memory.add(2, ["two", "one"], [])
+    early, late = memory.enter(1), memory.enter(2)
+    assert "one" in early.lines and "two" not in early.lines and "t" in early.terms
+    assert "two" in late.lines and "three" not in late.lines
+    memory.add(3, ["three"], [])
+    assert "three" not in late.lines, "what comes in while a call is in flight does not count for it"
+    memory.leave()
+    memory.leave()
+    memory.forget()
+    assert "one" not in memory.enter(3).lines and memory.tick == 3
+
+
+def test_memory_loads_hashes_and_tells_ticks_apart_there_too() -> None:
+    memory = Memory()
+    memory.load([(1, hashes(["one"]), hashes(["t"])), (4, hashes(["four"]), b"")])
+    assert (memory.tick, memory.known) == (4, 4)
+    assert "one" in memory.enter(1).lines and "four" not in memory.enter(1).lines and "four" in memory.enter(4).lines
+    memory.add(7, ["own"], [])
+    assert memory.known == 4, "ticks 5 and 6 are another's and still to be loaded"
+    memory.load([(5, hashes(["five"]), b""), (7, hashes(["own"]), b"")])
+    assert "five" in memory.enter(7).lines and memory.known == 7
+
+
+def test_many_threads_share_a_session(tmp_path: Path) -> None:
+    with byref.open(f"file:{tmp_path}/store") as gateway:
+        session, refs, faults = gateway.session("a"), {}, []
+
+        def work(n: int) -> None:
+            try:
+                for i in range(5):
+                    text = f"thread {n} step {i}\n" * 60
+                    refs[session.capture(tool="shell", args={"command": f"{n} {i}"}, output=text).ref] = text
+            except Exception as fault:
+                faults.append(fault)
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not faults and len(refs) == 30
+        assert all(session.fetch(ref).text == text for ref, text in refs.items())
