@@ -114,11 +114,14 @@ class Link:
 
 
 class Catalog:
-    """Connections to the catalog of a store's folder. Raises only errors of the store's own tree."""
+    """Connections to the catalog of a store's folder. Raises only errors of the store's own tree.
 
-    def __init__(self, root: str, wal_bytes: int) -> None:
+    wal_bytes: of the WAL, after which it is moved into the catalog. wal_limit: beyond which its file is cut short, too.
+    """
+
+    def __init__(self, root: str, wal_bytes: int, wal_limit: int) -> None:
         self.root, self.path = root, os.path.join(root, "catalog.db")
-        self.wal_pages = max(16, wal_bytes // PAGE)
+        self.wal_bytes, self.wal_limit = wal_bytes, wal_limit
         self._pool: list[Link] = []
         self._pid, self._closed, self._read_only = os.getpid(), False, False
         try:
@@ -166,8 +169,8 @@ class Catalog:
 
     def _prepare(self, db: Connection) -> int:
         # temp_store: a large sort would else leave text in a file outside the store.
-        for pragma in ("synchronous = FULL", "secure_delete = ON", "temp_store = MEMORY", f"wal_autocheckpoint = {self.wal_pages}",
-                       f"journal_size_limit = {self.wal_pages * PAGE}"):
+        for pragma in ("synchronous = FULL", "secure_delete = ON", "temp_store = MEMORY", f"wal_autocheckpoint = {self.wal_bytes // PAGE}",
+                       f"journal_size_limit = {self.wal_bytes}"):
             db.execute("PRAGMA " + pragma)
         version: int = db.execute("PRAGMA user_version").fetchone()[0]
         if version and db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
@@ -330,7 +333,7 @@ class Write:
                     self.db.execute("COMMIT")
                     for action in self.after:
                         action()
-                    if os.stat(self._catalog.path + "-wal").st_size > 2 * self._catalog.wal_pages * PAGE:
+                    if os.stat(self._catalog.path + "-wal").st_size > self._catalog.wal_limit:
                         truncate_wal(self.db, 0)
             finally:
                 if self.db.in_transaction:

@@ -40,8 +40,8 @@ class FileStore:
     def __init__(self, url: str, root: str, max_bytes: int, max_age: float, clock: Clock) -> None:
         self.url, self.max_bytes, self.max_age = url, max_bytes, max_age
         self._root, self._clock = root, clock
-        self._wal = min(WAL, max_bytes // 20)
-        self._catalog = Catalog(root, self._wal)
+        wal = min(WAL, max(16 * PAGE, max_bytes // 20))
+        self._catalog = Catalog(root, wal, wal + min(wal, max_bytes // 20))
         self._blobs = BlobFolder(root, max_bytes)
         self._pending = Pending()
 
@@ -267,7 +267,7 @@ class FileStore:
             if not write.row("SELECT 1 FROM blobs WHERE digest = ?", (digest,)):
                 self._blobs.remove(string(digest))
             write.run("DELETE FROM doomed WHERE digest = ?", (digest,))
-        return Retention(write, self._blobs, self.max_bytes, now - self.max_age, self._wal)
+        return Retention(write, self._blobs, self.max_bytes, now - self.max_age, self._catalog.wal_bytes)
 
     def gc(self) -> Usage:
         try:

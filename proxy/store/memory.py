@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from byref.proxy.contracts import Buffer, Clock, Event, Manifest, Source
 
 ROW = 512  # bytes that a call, an event or a tombstone counts for beside its texts, so that they too fill a quota
-MEMO_SHARE = 10  # the memo of evicted outputs may take up a tenth of the quota
+ROWS, MEMO = 10, 4  # tombstones and events may each take up a tenth of a quota that is used up, calls with their views a quarter
 
 
 def connect(url: str, *, max_bytes: int, max_age: float, clock: Clock) -> MemoryStore:
@@ -102,6 +102,10 @@ class MemoryStore:
             held = self._outputs.get(key)
             if held is not None and held.manifest != capture.manifest:
                 raise Collision(f"{capture.ref} names another output in this scope")
+            if first is not None and first.capture.ref != capture.ref and self.first(capture.context, capture.call_id or "") is None:
+                # The view that passed was the bytes themselves, and they are gone: there is nothing left to repeat.
+                del self._first[capture.context, capture.call_id or ""]
+                first = None
             if first is None or first.capture.ref == capture.ref:
                 self._hold(key, capture, now)
             if first is None:
@@ -250,7 +254,8 @@ class MemoryStore:
         if self._held_bytes() <= self.max_bytes:
             return
         self._drop_old(keep)
-        self._trim_memo()
+        self._trim_rows(self.max_bytes // ROWS)
+        self._trim_calls(self.max_bytes // MEMO)
         is_open = {(call.capture.scope, call.capture.ref) for call in self._all_calls()
                    if self._sessions.get((call.capture.scope, call.capture.session))}
         for key in sorted(self._outputs, key=lambda key: (key in is_open, self._outputs[key].captured, self._outputs[key].seq)):
@@ -258,29 +263,26 @@ class MemoryStore:
                 return
             if key != keep:
                 self._drop(key, "evicted")
-                self._trim_memo()
-        self._trim_rows()
+        self._trim_calls(self.max_bytes - self._held_bytes() + sum(call.cost for call in self._all_calls()))
 
-    def _trim_rows(self) -> None:
-        """The oldest events, then tombstones, make room when there is nothing else left to go."""
-        excess = -(-(self._held_bytes() - self.max_bytes) // ROW)
-        count = min(len(self._events), max(0, excess))
-        del self._events[:count]
-        for key in list(self._gone)[:max(0, excess - count)]:
+    def _trim_rows(self, limit: int) -> None:
+        del self._events[:max(0, len(self._events) - limit // ROW)]
+        for key in list(self._gone)[:max(0, len(self._gone) - limit // ROW)]:
             del self._gone[key]
+
+    def _trim_calls(self, limit: int) -> None:
+        """Drops the oldest calls of outputs that are gone, then of any, until they take up no more than limit."""
+        calls = sorted(self._all_calls(), key=lambda call: ((call.capture.scope, call.capture.ref) in self._outputs, call.at))
+        size = sum(call.cost for call in calls)
+        for call in calls[:-1]:
+            if size <= limit:
+                break
+            size -= call.cost
+            self._forget_call(call)
 
     def _drop_old(self, keep: tuple[str, str] | None = None) -> None:
         for key in [key for key, held in self._outputs.items() if self._is_old(held.captured) and key != keep]:
             self._drop(key, "expired")
-
-    def _trim_memo(self) -> None:
-        """Drops the oldest memo of outputs that are gone, beyond its share, and all that is past its age."""
-        orphans = [call for call in self._all_calls() if (call.capture.scope, call.capture.ref) not in self._outputs]
-        size = sum(call.cost for call in orphans)
-        for call in sorted(orphans, key=lambda call: call.at):
-            if size > self.max_bytes // MEMO_SHARE or self._is_old(call.at):
-                size -= call.cost
-                self._forget_call(call)
 
     def _forget_call(self, call: _Call) -> None:
         capture = call.capture
@@ -292,8 +294,9 @@ class MemoryStore:
     def gc(self) -> Usage:
         with self._lock:
             self._drop_old()
+            for call in [call for call in self._all_calls() if self._is_old(call.at)]:
+                self._forget_call(call)
             self._make_room(None)
-            self._trim_memo()
             return self.usage()
 
     def purge(self, scope: str, ref: str, *, everywhere: bool = False) -> None:

@@ -52,6 +52,7 @@ def read_manifest(stored: str) -> Manifest:
 
 
 def insert_call(run: Run, capture: Capture, tick: int, now: float) -> None:
+    """A call with the memo of its view, counted in the total of their bytes."""
     view = capture.view
     texts = texts_to_keep(view, capture.manifest)
     gaps: list[Json] = [[gap.part, gap.address, gap.count, gap.unit] for gap in view.gaps]
@@ -62,6 +63,7 @@ def insert_call(run: Run, capture: Capture, tick: int, now: float) -> None:
         (text(capture.scope), text(capture.session), text(capture.context), None if capture.call_id is None else text(capture.call_id),
          capture.ref, text(capture.signature), now, capture.elapsed, tick, size, text(view.shape), int(view.passed), text(view.head),
          text(memo), bytes(capture.shown_lines), bytes(capture.shown_terms)))
+    run("UPDATE totals SET calls = calls + ?", (size,))
 
 
 def call_of(row: Row, manifest: Manifest) -> tuple[Capture, tuple[str, ...] | None]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from byref.proxy.errors import StoreFull, Unknown
 from byref.proxy.store.catalog import PAGE, SHM, number, string, text
-from byref.proxy.store.records import OUTPUT, output_of, write_manifest
+from byref.proxy.store.records import OUTPUT, ROW, output_of, write_manifest
 from byref.proxy.store.rerun import rerun
 
 TYPE_CHECKING = False
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from byref.proxy.store.blobs import BlobFolder
     from byref.proxy.store.catalog import Row, Value, Write
 
-SHARE = 10  # memos of outputs that are gone, tombstones and events may each take up a tenth of the quota
-TOMBSTONE = EVENT = 512  # bytes a row of them takes up at most as a rule: a call of 200 characters, its index
+ROWS = 10  # tombstones and events may each take up a tenth of a quota that is used up
+MEMO = 4  # calls and their views a quarter of it
 STEP = 16  # outputs past their age that one commit takes along; the rest waits for the next, or for gc
 
 
@@ -44,13 +44,16 @@ class Retention:
         if self._excess() <= 0:
             return
         self._trim_rows()
+        while self._total("calls") > self._max_bytes // MEMO and self._forget_oldest():
+            pass
         while self._excess(self._pragma("freelist_count")) > 0:
             row = self._next("closed", keep) or self._next("1", keep)
-            if row is None:
+            if row is not None:
+                self.drop(row, "evicted")
+            elif not self._forget_oldest():
                 if keep:
                     raise StoreFull(f"this output alone is more than the store may hold ({self._max_bytes} bytes); raise the limit")
                 break
-            self.drop(row, "evicted")
         # Free pages go back to the disk only where they would break the quota; else the next outputs take them.
         if self._excess() > 0:
             self.write.rows(f"PRAGMA incremental_vacuum({self._pragma('freelist_count')})")
@@ -63,13 +66,12 @@ class Retention:
         self._forget_calls("orphan AND at < ?", (self._oldest,), limit)
         if everything:
             self._forget_calls("at < ?", (self._oldest,), limit)
-            self._trim_rows()
 
     def _next(self, which: str, keep: int) -> Row | None:
         return self.write.row(f"SELECT scope, {OUTPUT} FROM outputs WHERE {which} AND seq <> ? ORDER BY captured, seq LIMIT 1", (keep,))
 
     def _trim_rows(self) -> None:
-        limit = max(100, self._max_bytes // SHARE // TOMBSTONE)
+        limit = max(100, self._max_bytes // ROWS // ROW)
         for table in ("gone", "events"):
             self.write.run(f"DELETE FROM {table} WHERE id <= (SELECT max(id) FROM {table}) - ?", (limit,))
 
@@ -79,11 +81,9 @@ class Retention:
         self.bury(scope, output.ref, reason, rerun(output.manifest) if keep_call else "")
         self._remove(output)
         if keep_call:
-            self.write.run("UPDATE calls SET orphan = 1, manifest = ? WHERE ref = ? AND scope = ? AND NOT orphan",
-                           (text(write_manifest(output.manifest)), output.ref, scope))
-            self._count_orphans("ref = ? AND scope = ?", (output.ref, scope))
-            while self._total("orphans") > self._max_bytes // SHARE and self._forget_calls("orphan", (), STEP):
-                pass
+            manifest = text(write_manifest(output.manifest))
+            self._change_calls("orphan = 1, manifest = ?, bytes = bytes + ?", (manifest, len(manifest)),
+                               "ref = ? AND scope = ? AND NOT orphan", (output.ref, scope))
 
     def bury(self, scope: Value, ref: str, reason: str, call: str) -> None:
         self.write.run("INSERT OR REPLACE INTO gone (scope, ref, reason, call) VALUES (?, ?, ?, ?)", (scope, ref, reason, text(call)))
@@ -105,20 +105,30 @@ class Retention:
             self.write.run("INSERT OR IGNORE INTO doomed VALUES (?)", (digest,))
             self.write.after.append(lambda: self._blobs.remove(digest))
 
-    def _count_orphans(self, where: str, values: tuple[Value, ...], sign: str = "+") -> None:
-        count = f"SELECT coalesce(sum(bytes), 0) FROM calls WHERE orphan AND {where}"
-        self.write.run(f"UPDATE totals SET orphans = orphans {sign} ({count})", values)
+    def _change_calls(self, change: str, changed: tuple[Value, ...], where: str, values: tuple[Value, ...]) -> None:
+        """Sets columns of calls and keeps the total of their bytes."""
+        total = f"(SELECT coalesce(sum(bytes), 0) FROM calls WHERE {where})"
+        self.write.run(f"UPDATE totals SET calls = calls - {total}", values)
+        ids = [row[0] for row in self.write.rows(f"SELECT id FROM calls WHERE {where}", values)]
+        for call in ids:
+            self.write.run(f"UPDATE calls SET {change} WHERE id = ?", (*changed, call))
+            self.write.run("UPDATE totals SET calls = calls + (SELECT bytes FROM calls WHERE id = ?)", (call,))
 
     def adopt(self, scope: str, ref: str) -> None:
         """The output of these calls is held again."""
-        self._count_orphans("ref = ? AND scope = ?", (ref, text(scope)), "-")
-        self.write.run("UPDATE calls SET orphan = 0, manifest = NULL WHERE orphan AND ref = ? AND scope = ?", (ref, text(scope)))
+        self._change_calls("orphan = 0, manifest = NULL, bytes = bytes - length(manifest)", (),
+                           "orphan AND ref = ? AND scope = ?", (ref, text(scope)))
+
+    def _forget_oldest(self) -> int:
+        """The oldest calls of outputs that are gone, else of any, but for the newest call of all."""
+        newest = "id < (SELECT max(id) FROM calls)"
+        return self._forget_calls(f"orphan AND {newest}", (), STEP) or self._forget_calls(newest, (), STEP)
 
     def _forget_calls(self, where: str, values: tuple[Value, ...], limit: int) -> int:
-        found = self.write.rows(f"SELECT id FROM calls WHERE {where} ORDER BY at LIMIT ?", (*values, limit))
-        for call in found:
-            self._count_orphans("id = ?", call, "-")
-            self.write.run("DELETE FROM calls WHERE id = ?", call)
+        found = self.write.rows(f"SELECT id, bytes FROM calls WHERE {where} ORDER BY id LIMIT ?", (*values, limit))
+        for call, size in found:
+            self.write.run("UPDATE totals SET calls = calls - ?", (size,))
+            self.write.run("DELETE FROM calls WHERE id = ?", (call,))
         return len(found)
 
     def purge(self, scope: str, ref: str, everywhere: bool) -> None:
@@ -138,9 +148,8 @@ class Retention:
             self.drop(row, "evicted", keep_call=False)
 
     def _erase(self, scope: Value, ref: str) -> None:
-        self._count_orphans("ref = ? AND scope = ?", (ref, scope), "-")
         # The row itself stays: its tick must not be given again to a later view.
-        self.write.run("UPDATE calls SET call_id = NULL, ref = '', signature = '', shown = 0, orphan = 0, bytes = 0, head = '', memo = '',"
-                       " lines = x'', terms = x'', manifest = NULL WHERE ref = ? AND scope = ?", (ref, scope))
+        self._change_calls("call_id = NULL, ref = '', signature = '', shown = 0, orphan = 0, bytes = 0, head = '', memo = '', lines = x'',"
+                           " terms = x'', manifest = NULL", (), "ref = ? AND scope = ?", (ref, scope))
         self.write.run("UPDATE events SET ref = '' WHERE ref = ? AND scope = ?", (ref, scope))
         self.bury(scope, ref, "evicted", "")
