@@ -120,6 +120,10 @@ class Document:
             self._members[-1] = list(_roots(self.text))
         return self._members[-1]
 
+    def know(self, start: int, members: list[Member]) -> None:
+        """Members that were scanned already; -1 for those at the top."""
+        self._members[start] = members
+
     def members(self, start: int) -> list[Member]:
         """The members of the object, or elements of the array, that opens at start."""
         if start not in self._members:

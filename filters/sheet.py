@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from byref.filters.places import Places
 from byref.filters.records import Path, dull, short, table
 from byref.filters.scanner import Document, Number, Value, read
-from byref.filters.units import ANCHOR, MUST, PLAIN, Units
+from byref.filters.units import ANCHOR, HIDDEN, MUST, PLAIN, Units
 
 _INLINE, _LINE, _LONG = 160, 200, 300  # characters: a value on one line; elements of an array to a line; a piece of a string
 _BESIDE = 12  # records up to which their large values stand beside their rows, not after all rows
+_ANCHORS = 40  # lines of members outside of records that stand
 _ROWS = 8000  # characters of rows that always stand
 _WHOLE, _FULL = 2000, 8000  # characters of an output below which all is worth showing, and over which that fades
 _FAULT = re.compile(r"(?:.*[_.-])?(?:errors?|exceptions?|fault|failures?|fatal|traceback|stack_?trace)", re.I)
@@ -39,8 +40,11 @@ class Sheet:
         self.rank = bytearray()
         self.worth: list[int] = []
         self.counts: list[int] = []
+        self._lines = 0
         self._inside = 0  # how many records the values now cut stand in
         self.glued = bytearray()
+        self.sizes: dict[int, int] = {}
+        self.failures: dict[int, int] = {}
 
     def units(self) -> Units:
         """What was cut. Low worth counts by the size of the output: to leave something out of a small one does not pay."""
@@ -48,7 +52,8 @@ class Sheet:
         scale = min(_FULL, max(0, len(self.places.text) - _WHOLE))
         worth = [w if w >= 0 else -(-w * scale // _FULL) for w in self.worth]
         return Units(self.texts, self.places.address, self.rank, worth, name="records" if records else "values", keys=[t.strip() for t in self.texts],
-                     counts=self.counts if records else None, rendered=True, sources=self.sources, glued=self.glued)
+                     counts=self.counts if records else None, rendered=True, sources=self.sources, glued=self.glued, failures=self.failures,
+                     sizes=[self.sizes.get(k, len(text) + 1) for k, text in enumerate(self.texts)] if self.sizes else None)
 
     def values(self, document: Document) -> int:
         """All values at the top of a document; returns where in its text they end, 0 if there are none."""
@@ -82,6 +87,18 @@ class Sheet:
 
     def _head(self) -> int:
         return PLAIN if self._inside else ANCHOR
+
+    def head(self, document: Document, path: Path, text: str, depth: int) -> None:
+        """What opens a container."""
+        self.add(f"{' ' * min(depth, 6)}{text}", document, path, -2, rank=self._head())
+
+    def hide(self, document: Document, path: Path, last: int, count: int, size: int, failures: int) -> None:
+        """A run of siblings that no view shows."""
+        k = len(self.texts)
+        self.sizes[k] = size
+        if failures:
+            self.failures[k] = failures
+        self.add("", document, path, last=last, rank=HIDDEN, count=count)
 
     def words(self, start: int, end: int) -> None:
         """Raw text around JSON, by lines."""
@@ -147,7 +164,10 @@ class Sheet:
 
     def _line(self, document: Document, path: Path, line: list[str], first: int, last: int, depth: int, worth: int) -> None:
         """Short members of an object, as they would stand in compact JSON: a line each would cost more than the raw text."""
-        self.add(f"{' ' * min(depth, 6)}{','.join(line)}", document, (*path, first), last=last, worth=worth + (8 if worth >= 0 else 0))
+        stands = not self._inside and worth >= 0 and self._lines < _ANCHORS
+        self._lines += stands
+        self.add(f"{' ' * min(depth, 6)}{','.join(line)}", document, (*path, first), last=last, rank=ANCHOR if stands else PLAIN,
+                 worth=worth + (8 if worth >= 0 else 0))
 
     def array(self, document: Document, value: list[Value], path: Path, label: str, depth: int, worth: int) -> None:
         """Objects as records, also in arrays of arrays; small values some to a line; others one by one."""
@@ -180,32 +200,33 @@ class Sheet:
             self.add(f"{indent} {','.join(line)}", document, (*path, first), last=len(value) - 1, worth=worth)
 
     def records(self, document: Document, records: Sequence[tuple[Path, str, tuple[tuple[str, Value], ...]]], path: Path, label: str, depth: int,
-                worth: int) -> None:
-        """Records as a table: the telling columns, then the others, then what is too large for a row."""
+                worth: int, total: int = 0) -> None:
+        """Records as a table: the telling columns, then the others, then what is too large for a row. total: where they are a choice."""
         cut = table([(place, record) for place, _, record in records], document.level.unfold)
         n, indent, top = len(records), " " * min(depth, 6), not self._inside
         beside = n <= _BESIDE
-        numbered = not records[0][1][0].isdigit() or len(cut.groups) > 1 or any(cut.bigs)
+        total = total or n
+        numbered = total > n or not records[0][1][0].isdigit() or len(cut.groups) > 1 or any(cut.bigs)
         self.places.loose.add(path)
         for g, group in enumerate(cut.groups):
             value = worth + (-14 if group.dull else -6 if g else 8 if top else 0)
             stands = top and not g and sum(map(len, group.rows)) <= _ROWS
             head = ANCHOR if top and not group.dull else PLAIN
-            self.add(f"{indent}{label}[{n} {{{'|'.join(group.names)}}}]", document, path, -2, rank=head, worth=value, source=" ".join(group.names))
+            self.add(f"{indent}{label}[{total} {{{'|'.join(group.names)}}}]", document, path, -2, rank=head, worth=value, source=" ".join(group.names))
             if group.each:
                 self.add(f"{indent} {'each' if group.strict else 'each unless said'}: {'|'.join(group.each)}", document, path, -2, rank=ANCHOR if stands else PLAIN, worth=value)
             if not group.names and g:
                 continue
             for i, ((place, index, record), row) in enumerate(zip(records, group.rows, strict=True)):
                 rank = ANCHOR if stands or top and not g and i in (0, n - 1) else PLAIN
-                if not g and any(_rank(key, item) == MUST for key, item in record):
+                if not g and failed(record):
                     rank = MUST
                 self.add(f"{indent} {index}{row}" if numbered else f"{indent} {row}", document, place, rank=rank, worth=value,
                          count=int(top and not g), source="" if group.dull else row)
                 if not g and beside:
                     self.large(document, cut.bigs[i], index, depth, worth)
         if not cut.groups:
-            self.add(f"{indent}{label}[{n}]", document, path, -2, rank=ANCHOR if top else PLAIN, worth=worth)
+            self.add(f"{indent}{label}[{total}]", document, path, -2, rank=ANCHOR if top else PLAIN, worth=worth)
         if not beside or not cut.groups:
             for (_, index, _), large in zip(records, cut.bigs, strict=True):
                 self.large(document, large, index, depth, worth)
@@ -284,6 +305,11 @@ def _alike(values: Sequence[Value], share: float = 0.6) -> bool:
     names = [{name for name, _ in value} for value in values[:20] if isinstance(value, tuple)]
     common = set.intersection(*names)
     return bool(common) and len(common) * len(names) >= share * sum(map(len, names))
+
+
+def failed(value: Value) -> bool:
+    """Whether a record says that something failed."""
+    return isinstance(value, tuple) and any(_rank(name, item) == MUST for name, item in value)
 
 
 def _rank(name: str, value: Value) -> int:

@@ -8,6 +8,7 @@ from byref.filters.narrow import command
 from byref.filters.scanner import REPR, Document, Level
 from byref.filters.sheet import Sheet
 from byref.filters.units import Units
+from byref.filters.vast import SIZE, vast
 from byref.proxy.contracts import Call
 from byref.proxy.errors import Invalid
 
@@ -61,7 +62,7 @@ def _plain(sheet: Sheet, text: str) -> bool:
     if not pure:
         sheet.words(0, start)
     document = Document(text if pure else text[start:], base=0 if pure else start)
-    end = sheet.values(document)
+    end = vast(sheet, document) if len(text) > SIZE else sheet.values(document)
     stop = document.raw(end)
     if end == 0 or (stop - start) * 10 < len(text.strip()) * (3 if pure else 6):
         return False
