@@ -132,7 +132,7 @@ def search(parts: Sequence[tuple[str, Source]], source_pattern: str, context: in
     the part before it where there are several; `--` stands between stretches. Raises `Invalid`.
     """
     compiled = pattern("(?m)" + source_pattern)
-    if resume[0] >= len(parts):
+    if resume[0] >= max(1, len(parts)):
         raise Invalid("this cursor is not one that fetch gave")
     out, tokens, hits = "", 0, 0
     for index in range(resume[0], len(parts)):
