@@ -10,6 +10,7 @@ import _sqlite3
 import errno
 import fcntl
 import os
+import time
 from _thread import allocate_lock, start_new_thread
 
 from byref.proxy.errors import ByrefError, StoreBusy, StoreDamaged, StoreError, StoreFull, StoreNewer, StoreReadOnly
@@ -270,11 +271,24 @@ class Catalog:
         return size
 
     def truncate_wal(self, patience: float) -> bool:
-        """Moves the WAL into the catalog and cuts it to nothing. False if readers or writers kept it in use."""
+        """Moves the WAL into the catalog and cuts it to nothing. False if readers kept it in use for so many seconds.
+
+        Holds the lock for short tries only: under it no other checkpoint runs, which SQLite would not wait for.
+        """
+        deadline = time.monotonic() + patience
         try:
             link = self._take()
             try:
-                return truncate_wal(link.db, patience)
+                while True:
+                    self._lock(link)
+                    try:
+                        if truncate_wal(link.db, 0.05):
+                            return True
+                    finally:
+                        fcntl.flock(link.lock, fcntl.LOCK_UN)
+                    if time.monotonic() >= deadline:
+                        return False
+                    time.sleep(0.02)
             finally:
                 self._give(link)
         except (_sqlite3.Error, OSError) as error:
@@ -291,6 +305,7 @@ class Catalog:
 
 
 def truncate_wal(db: Connection, patience: float) -> bool:
+    """One try to empty the WAL, under the lock. False if a reader still uses it."""
     db.execute(f"PRAGMA busy_timeout = {int(patience * 1000)}")
     try:
         busy: int = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]

@@ -288,8 +288,8 @@ class MemoryStore:
         capture = call.capture
         self._calls[capture.context].remove(call)
         self._bytes -= call.cost
-        if capture.call_id is not None:
-            self._first.pop((capture.context, capture.call_id), None)
+        if capture.call_id is not None and self._first.get((capture.context, capture.call_id)) is call:
+            del self._first[capture.context, capture.call_id]
 
     def gc(self) -> Usage:
         with self._lock:
