@@ -17,7 +17,10 @@ ESTIMATE = "tokens by the built-in estimate (about 0.3 a character of ASCII), no
 
 @dataclass(slots=True)
 class Row:
-    """Totals of one tool, one shape, or all. Tokens by estimate; size in bytes; repeats counts calls, repeated their tokens."""
+    """Totals of one tool, one shape, or all. Tokens by estimate; size in bytes.
+
+    reduced: views with gaps. repeats: calls that count as such, repeated: their tokens.
+    """
 
     calls: int = 0
     reduced: int = 0
@@ -47,7 +50,7 @@ class Row:
 
 @dataclass(slots=True)
 class Report:
-    """Totals over events. asked: share of reduced outputs that were fetched from later."""
+    """Totals over events. asked: share of the views with gaps that were fetched from later."""
 
     total: Row = field(default_factory=Row)
     tools: dict[str, Row] = field(default_factory=dict)
@@ -72,8 +75,8 @@ class Report:
             out.append(_line("all", self.total) + "\n")
         searches = f"; {self.searches} searches took {self.searched}" if self.searches else ""
         share = self.net / self.total.raw if self.total.raw else 0.0
-        out.append(f"net {self.net} of {self.total.raw} tokens saved ({share:.1%}); "
-                   f"{self.total.reduced} of {self.total.calls} outputs reduced, {self.asked:.0%} of them fetched from{searches}")
+        out.append(f"net {self.net} of {self.total.raw} tokens saved ({share:.1%}); {self.total.reduced} of {self.total.calls} "
+                   f"views left something out, {self.asked:.0%} of them were fetched from{searches}")
         out.append(ESTIMATE)
         return "\n".join(out) + "\n"
 

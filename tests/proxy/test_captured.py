@@ -18,7 +18,8 @@ def test_a_passing_output_is_the_raw_one_as_text_bytes_and_parts() -> None:
 
 def test_a_reduced_view_is_its_head_and_its_parts() -> None:
     with byref.open("memory:") as gateway:
-        view = gateway.session("a").capture(tool="shell", args={"command": "./install"}, exit_code=3, output={"stdout": LOG, "stderr": "boom\n"})
+        output = {"stdout": LOG, "stderr": "boom\n"}
+        view = gateway.session("a").capture(tool="shell", args={"command": "./install"}, exit_code=3, output=output)
         assert not view.passed and view.gaps and view.exit_code == 3 and not view.is_error
         assert view.head.endswith("»\n") and view.ref in view.head
         assert view.text == view.head + "".join(view.texts.values()) and view.data == view.text.encode()

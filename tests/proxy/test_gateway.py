@@ -11,7 +11,7 @@ import pytest
 
 import byref
 from byref.filters import render
-from byref.proxy.contracts import Gap, View
+from byref.proxy.contracts import Call, Gap, View
 from byref.proxy.errors import ByrefError, Collision, ConfigError, StoreBusy, StoreFull, StoreNewer, StoreReadOnly, Unknown
 
 LOG = "".join(f"step {i} of the installation copied file_{i * 7919 % 1000}.dat\n" for i in range(2000))
@@ -33,7 +33,8 @@ def test_small_outputs_pass_whole_are_stored_and_logged_and_cost_no_filters() ->
             "with byref.open('memory:') as g:\n"
             "    s = g.session('a', proven=False)\n"
             "    v = s.capture(tool='shell', output='ok\\n' * 100)\n"
-            "    print(v.passed, v.text == 'ok\\n' * 100, s.fetch(v.ref).data == v.data, 'byref.filters' in sys.modules, g.report().total.calls)\n")
+            "    print(v.passed, v.text == 'ok\\n' * 100, s.fetch(v.ref).data == v.data)\n"
+            "    print('byref.filters' in sys.modules, g.report().total.calls)\n")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "True", "True", "False", "1"]
 
@@ -45,10 +46,24 @@ def test_raw_passes_whole_and_is_stored_all_the_same() -> None:
         assert view.passed and view.text == LOG and session.fetch(view.ref, "L2").text == LOG.split("\n")[1] + "\n"
 
 
-def test_a_budget_bounds_the_view() -> None:
+def test_profile_budget_and_all_that_is_known_of_a_call_reach_the_view(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[tuple[object, ...]] = []
+    monkeypatch.setattr(render, "view", lambda ref, parts, call, seen, *rest: given.append((call, seen.proven, *rest)) or View("", ()))
+    with byref.open("memory:", profile="lean") as gateway:
+        session = gateway.session("a", task="speed it up")
+        session.capture(**CALL, output=LOG, exit_code=3, is_error=True, intent="slow steps", said="I will run it", budget=300)
+    call = Call("shell", CALL["args"], 3, True, "slow steps", "I will run it", "speed it up")
+    assert given == [(call, True, "lean", 300)]
+
+
+def test_what_the_agent_wrote_is_known_to_later_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(render, "view", lambda ref, parts, call, known, *_: seen.append(known) or View("", ()))
     with byref.open("memory:") as gateway:
-        sizes = [len(gateway.session("a").capture(**CALL, output=LOG, budget=budget).text) for budget in (300, 3000)]
-        assert sizes[0] < 3000 and sizes[0] < sizes[1]
+        session = gateway.session("a", task="mend parse_amount")
+        session.capture(tool="shell", args={"command": "cat ledger.py"}, output=LOG, said="look at post_entry")
+        session.capture(**CALL, output=LOG)
+    assert all(term in seen[1].terms for term in ("parse_amount", "ledger.py", "post_entry")) and "install" not in seen[1].terms
 
 
 def test_the_part_of_a_command_is_stdout_and_of_any_other_tool_text() -> None:
@@ -96,10 +111,11 @@ def broken(fault: Exception) -> Callable[..., Any]:
     return call
 
 
-@pytest.mark.parametrize("fault", [StoreFull("no room"), StoreReadOnly("read-only"), StoreBusy("locked"), Collision("two"), OSError(28, "No space"),
-                                   RuntimeError("bug"), MemoryError()])
+@pytest.mark.parametrize("fault", [StoreFull("no room"), StoreReadOnly("read-only"), StoreBusy("locked"), Collision("two"),
+                                   OSError(28, "No space"), RuntimeError("bug"), MemoryError()])
 @pytest.mark.parametrize("method", ["writer", "commit", "first", "recent", "tick"])
-def test_whatever_the_store_does_the_raw_output_passes_without_a_ref(method: str, fault: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whatever_the_store_does_the_raw_output_passes_without_a_ref(
+        method: str, fault: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     with byref.open("memory:") as gateway:
         session = gateway.session("a")
         monkeypatch.setattr(gateway, "_shared", True)

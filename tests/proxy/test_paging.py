@@ -26,7 +26,8 @@ def pages(run: Pieces, max_tokens: int) -> list[bytes]:
 
 
 TEXTS = st.one_of(st.binary(max_size=400), st.text(max_size=300).map(lambda t: t.encode("utf-8", "surrogatepass")),
-                  st.lists(st.sampled_from(["x\n", "日本語 テキスト\n", "🙂" * 9, "\r\n", "é"]), max_size=60).map(lambda t: "".join(t).encode()))
+                  st.lists(st.sampled_from(["x\n", "日本語 テキスト\n", "🙂" * 9, "\r\n", "é"]), max_size=60)
+                  .map(lambda t: "".join(t).encode()))
 
 
 @given(TEXTS, st.integers(2, 90))

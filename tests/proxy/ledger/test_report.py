@@ -12,7 +12,8 @@ LOG = "".join(f"step {i} of the installation copied file_{i * 7919 % 1000}.dat\n
 
 
 def viewed(ref: str, raw: int, view: int, *, tool: str = "Bash", gaps: int = 1, repeats: str = "") -> tuple[Event, ...]:
-    return events.captured(at=1.0, session="s", ref=ref, tool=tool, shape="log", size=raw * 3, raw=raw, view=view, parts=1, gaps=gaps, repeats=repeats)
+    return events.captured(at=1.0, session="s", ref=ref, tool=tool, shape="log", size=raw * 3, raw=raw, view=view, parts=1, gaps=gaps,
+                           repeats=repeats)
 
 
 def fetched(ref: str, tokens: int) -> Event:
