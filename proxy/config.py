@@ -11,6 +11,7 @@ Order of precedence: an argument, a variable, `config.toml` under the home, the 
 | BYREF_MAX_BYTES  | quota of the store: bytes, or with a suffix: 500MB, 10GiB              |
 | BYREF_MAX_AGE    | how long outputs are kept: seconds, or with a suffix: 12h, 30d         |
 | BYREF_RUN_LIMIT  | bytes past which `byref run` passes an output on unstored: 1GiB         |
+| BYREF_INSIDE     | set by `byref run` for what it starts; see frontends/nested.py         |
 """
 from __future__ import annotations
 
@@ -28,6 +29,7 @@ PROFILES = ("safe", "auto", "lean")
 MAX_BYTES = 10 << 30
 MAX_AGE = 30 * 86400.0  # seconds
 RUN_LIMIT = 1 << 30
+INSIDE = "BYREF_INSIDE"
 _SIZES = {"": 1, "b": 1, "k": 10**3, "kb": 10**3, "kib": 1 << 10, "m": 10**6, "mb": 10**6, "mib": 1 << 20,
           "g": 10**9, "gb": 10**9, "gib": 1 << 30, "t": 10**12, "tb": 10**12, "tib": 1 << 40}
 _AGES = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -93,6 +95,17 @@ def run_limit(environ: Mapping[str, str] | None = None) -> int:
     """Bytes that `byref run` holds of one output; past them it goes through raw and unstored. Raises `ConfigError`."""
     env = os.environ if environ is None else environ
     return int(_amount(env.get("BYREF_RUN_LIMIT") or RUN_LIMIT, "BYREF_RUN_LIMIT", _SIZES, "bytes, such as 500MB or 10GiB"))
+
+
+def inside(environ: Mapping[str, str] | None = None) -> str:
+    """The file by which a command tells the `byref run` around it that it is byref; empty where there is none."""
+    env = os.environ if environ is None else environ
+    return env.get(INSIDE, "")
+
+
+def environment(inside: str) -> dict[str, str]:
+    """What a command under `byref run` gets: all that we were given, and the file by which it tells us that it is byref."""
+    return {**os.environ, INSIDE: inside}
 
 
 def home_folder(environ: Mapping[str, str] | None = None) -> str:

@@ -68,8 +68,8 @@ def failure(command: str, fault: OSError | ValueError) -> tuple[int, str]:
 class Child:
     """One command. held: what its streams brought so far."""
 
-    def __init__(self, argv: list[str]) -> None:
-        self.argv = argv
+    def __init__(self, argv: list[str], environ: dict[str, str]) -> None:
+        self.argv, self.environ = argv, environ
         self.held = Held(("stdout", 1), ("stderr", 2))
         self.signal = 0
         self._pid = self._late = 0
@@ -113,8 +113,8 @@ class Child:
 
     def _spawn(self, argv: list[str], actions: list[tuple[int, int, int]]) -> int:
         if self._shared:
-            return os.posix_spawnp(argv[0], argv, os.environ, file_actions=actions, setsigdef=_DEFAULTED)
-        return os.posix_spawnp(argv[0], argv, os.environ, file_actions=actions, setsigdef=_DEFAULTED, setpgroup=0)
+            return os.posix_spawnp(argv[0], argv, self.environ, file_actions=actions, setsigdef=_DEFAULTED)
+        return os.posix_spawnp(argv[0], argv, self.environ, file_actions=actions, setsigdef=_DEFAULTED, setpgroup=0)
 
     def watch(self) -> int:
         """Takes both streams to their end and returns the exit code as a shell gives it: 128 + N after signal N."""
@@ -179,7 +179,7 @@ class Child:
         for fd in self._sources:
             null = os.open(os.devnull, os.O_RDWR)
             try:
-                os.posix_spawnp("cat", ["cat"], os.environ, setpgroup=0, file_actions=[
+                os.posix_spawnp("cat", ["cat"], self.environ, setpgroup=0, file_actions=[
                     (os.POSIX_SPAWN_DUP2, fd, 0), (os.POSIX_SPAWN_DUP2, null, 1), (os.POSIX_SPAWN_DUP2, null, 2)])
             except OSError:
                 pass

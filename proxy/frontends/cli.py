@@ -17,9 +17,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from byref.proxy.frontends.run import main as run
             code = run(words[1:])
         else:
+            from byref.proxy import config
             from byref.proxy.frontends import nested
             from byref.proxy.frontends.commands import main as other
-            nested.tell()
+            nested.tell(config.inside())
             code = other(words)
     except KeyboardInterrupt:
         code = 130

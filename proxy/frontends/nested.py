@@ -9,19 +9,14 @@ from __future__ import annotations
 
 import os
 
-VARIABLE = "BYREF_INSIDE"
+
+def name() -> str:
+    """The path of a file that is not there yet, for the commands that this process will start."""
+    return f"/tmp/byref-{os.getpid()}-{os.urandom(8).hex()}"
 
 
-def announce() -> str:
-    """Names the file for the commands that this process will start, and returns its path."""
-    path = f"/tmp/byref-{os.getpid()}-{os.urandom(8).hex()}"
-    os.environ[VARIABLE] = path
-    return path
-
-
-def tell() -> None:
-    """Creates the file of the run around us, if there is one and it still lives."""
-    path = os.environ.get(VARIABLE, "")
+def tell(path: str) -> None:
+    """Creates the file that the run around us named, if there is one and it still lives."""
     try:
         os.kill(int(path.split("-")[-2]), 0)
     except (ValueError, IndexError, OverflowError, ProcessLookupError):

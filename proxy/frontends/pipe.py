@@ -11,6 +11,7 @@ from byref.proxy.contracts import Json
 from byref.proxy.frontends import nested
 from byref.proxy.frontends.command import Command, open_session, put, view_options
 from byref.proxy.frontends.held import Held, complain
+from byref.proxy.frontends.run import noted
 from byref.proxy.session import Session
 
 
@@ -31,7 +32,7 @@ def _run(args: argparse.Namespace) -> int:
             held.limit = config.run_limit()
             _, session = open_session(args.profile)
         except Exception as fault:
-            held.release(fault)
+            held.release(noted("pipe", fault))
     ended = _read(held)
     if session is not None and not held.released:
         _show(held, session, args)
@@ -65,7 +66,7 @@ def _show(held: Held, session: Session, args: argparse.Namespace) -> None:
                                 intent=args.intent or "", budget=args.budget)
         session.gateway.close()
     except Exception as fault:
-        held.release(fault)
+        held.release(noted("pipe", fault))
         return
     if shown.warning:
         complain(shown.warning)

@@ -5,7 +5,7 @@ each stream to its own descriptor and byte for byte, with one `byref:` line on s
 """
 from __future__ import annotations
 
-from byref.proxy.config import run_limit, scope_here, switched_off
+from byref.proxy.config import environment, home_folder, inside, run_limit, scope_here, switched_off
 from byref.proxy.frontends import nested
 from byref.proxy.frontends.child import Child, become, failure
 from byref.proxy.frontends.held import complain, write_all
@@ -75,9 +75,9 @@ def main(words: Sequence[str]) -> int:
         argv = ["sh", "-c", text]
     if switched_off():
         return _not_started(argv[0], become(argv))
-    nested.tell()
-    inside = nested.announce()
-    child = Child(argv)
+    nested.tell(inside())
+    mark = nested.name()
+    child = Child(argv, environment(mark))
     try:
         child.start()
     except (OSError, ValueError) as fault:  # ValueError: a NUL byte in an argument
@@ -85,7 +85,7 @@ def main(words: Sequence[str]) -> int:
     gateway = _open(child, options)
     code = child.watch()
     try:
-        if nested.told(inside):
+        if nested.told(mark):
             child.held.release()
         if gateway is not None and not child.held.released:
             _show(child, gateway, text if text is not None else " ".join(map(quote, argv)), code, options)
@@ -108,10 +108,21 @@ def _open(child: Child, options: dict[str, str]) -> Gateway | None:
     try:
         from byref.proxy.gateway import open as open_gateway
         child.held.limit = run_limit()
-        return open_gateway(profile=options.get("--profile"))
+        gateway = open_gateway(profile=options.get("--profile"))
+        gateway.store  # noqa: B018  a store that cannot be opened now: better told before the output is held than after
+        return gateway
     except Exception as fault:
-        child.held.release(fault)
+        child.held.release(noted("run", fault))
         return None
+
+
+def noted(doing: str, fault: Exception) -> str:
+    """What to say of a fault of ours, once it stands in the fault log."""
+    try:
+        from byref.proxy.faults import FaultLog
+        return FaultLog(home_folder()).add(doing, fault)
+    except Exception:  # not even that can be loaded
+        return f"{type(fault).__name__}: {fault}"
 
 
 def _show(child: Child, gateway: Gateway, command: str, code: int, options: dict[str, str]) -> None:
@@ -124,7 +135,7 @@ def _show(child: Child, gateway: Gateway, command: str, code: int, options: dict
             output={stream.name: stream.content() for stream in child.held.streams})
         gateway.close()
     except Exception as fault:
-        child.held.release(fault)
+        child.held.release(noted("run", fault))
         return
     if shown.warning:
         complain(shown.warning)

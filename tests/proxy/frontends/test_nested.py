@@ -8,19 +8,17 @@ import pytest
 from byref.proxy.frontends import nested
 
 
-def test_an_inner_byref_is_heard_once(monkeypatch):
-    monkeypatch.setenv(nested.VARIABLE, "")
-    path = nested.announce()
-    assert not nested.told(path)
-    nested.tell()
-    nested.tell()
+def test_an_inner_byref_is_heard_once():
+    path = nested.name()
+    assert path != nested.name() and not nested.told(path)
+    nested.tell(path)
+    nested.tell(path)
     assert nested.told(path) and not os.path.exists(path)
 
 
 @pytest.mark.parametrize("value", ["", "nonsense", "/tmp/byref-x-y", "/tmp/byref-99999999-00", "/tmp/byref-999999999999999999999999-00"])
-def test_a_run_that_is_gone_is_told_nothing(monkeypatch, value):
-    monkeypatch.setenv(nested.VARIABLE, value)
-    nested.tell()
+def test_a_run_that_is_gone_is_told_nothing(value):
+    nested.tell(value)
     assert not value or not os.path.exists(value)
 
 
