@@ -33,7 +33,7 @@ class Plan:
 
 PLANS = {
     "safe": Plan(threshold=-1, cap=20_000),
-    "auto": Plan(threshold=36, cap=12_000),
+    "auto": Plan(threshold=44, cap=12_000),
     "lean": Plan(threshold=60, cap=8_000),
 }
 # Characters: what a small output saves does not pay for a repeat. Up to the first only what was shown collapses,
@@ -103,10 +103,13 @@ def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
     rows = [frozenset(row) for row in terms_by_line("\n".join(texts))] if texts else []
     sizes = units.sizes or [len(text) + 1 for text in units.texts]
     total = sum(sizes)
-    worth = _weigh(Counter(chain.from_iterable(rows)), call, seen, total)
-    value = worth.get
-    fresh = worth.keys()
-    scores = [0 if fresh.isdisjoint(row) else sum([value(term, 0) for term in row]) for row in rows]
+    lines = Counter(chain.from_iterable(rows))
+    worth = _weigh(lines, call, seen, total)
+    # The first line to hold a term counts it in full, every line a share: one mention is evidence, the rest is context.
+    share = {term: 4 * value // (3 + min(lines[term], 30)) for term, value in worth.items()}
+    first = dict(worth)
+    everywhere, here = share.get, first.pop
+    scores = [sum([everywhere(term, 0) + here(term, 0) for term in row if term in share]) for row in rows]
     if any(units.worth):
         scores = [score + 4 * base for score, base in zip(scores, units.worth, strict=True)]
     shown = _shown(units, seen)
