@@ -23,7 +23,9 @@ def _run_options(parser: argparse.ArgumentParser) -> None:
 RUN = Command(
     "run", "run a command; its output is stored whole and shown as a view", _run_options, lambda args: run.main(["--", *args.command]),
     "Exit code: the command's own; 128 + N where signal N ended it; 127 not found, 126 not executable. Stdout and stderr stay apart. "
-    "INT and TERM go to the command and all it started; what came so far is shown. With BYREF=off this is the bare command.")
+    "INT and TERM go to the command and all it started; what came so far is shown; KILL follows after two "
+    "seconds. What a command leaves in the background is waited for one second. Past 1 GiB (BYREF_RUN_LIMIT) an output goes through raw "
+    "and is not stored. The output of a command that itself starts byref goes through untouched. With BYREF=off this is the bare command.")
 COMMANDS: tuple[Command, ...] = (
     RUN, pipe.PIPE, view.VIEW, fetch.FETCH, status.STATUS, report.REPORT, upkeep.GC, upkeep.PURGE, upkeep.VERIFY, doctor.DOCTOR)
 
