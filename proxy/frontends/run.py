@@ -94,6 +94,11 @@ def main(words: Sequence[str]) -> int:
     except OSError as fault:
         complain(f"the output could not be written: {fault.strerror}")
         code = code or 1
+    if gateway is not None:
+        try:
+            gateway.close()
+        except Exception as fault:  # all is stored and shown by now
+            noted("close", fault)
     return code
 
 
@@ -133,7 +138,6 @@ def _show(child: Child, gateway: Gateway, command: str, code: int, options: dict
             tool="shell", args={"command": command}, exit_code=code, raw="--raw" in options, intent=options.get("--intent", ""),
             budget=int(options["--budget"]) if "--budget" in options else None,
             output={stream.name: stream.content() for stream in child.held.streams})
-        gateway.close()
     except Exception as fault:
         child.held.release(noted("run", fault))
         return
