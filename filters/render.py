@@ -16,6 +16,8 @@ from byref.proxy.text import SMALL, estimate
 
 # All that is ours in a view: a head starts with a ref; a gap with an address; a repeat with its count; a part's name stands alone.
 _NAMES = 1200  # characters of names in one gap: beyond, they are a list and no scent
+_FAMILY = 2
+_NO_DIGITS = {digit: None for digit in range(48, 58)}
 _JSON_MAX = 32 << 20  # bytes of JSON that are cut into records; beyond, lines are sieved
 MARKER = re.compile(r"«(?:r[a-z2-7]{10}\b|(?:[\w.-]{1,32}:)?(?:L\d|b\d|\$)|×\d|[\w.-]{1,32}»)[^«»\n]*»?")
 
@@ -35,7 +37,7 @@ def view(ref: str, parts: Sequence[tuple[Part, Source]], call: Call, seen: Seen,
         return View("", tuple(c.raw if c.raw is not None else _text(source.read()) for c, (_, source) in zip(cut, parts, strict=True)),
                     shape=cut[0].shape if cut else "text", lines=frozenset().union(*(c.all_lines() for c in cut)), terms=frozenset().union(*(c.all_terms() for c in cut)))
     texts = tuple(_printable(_prefix(part, parts) + c.text) for (part, _), c in zip(parts, cut, strict=True))
-    return View(head + "\n", texts, tuple(g for c in cut for g in c.gaps), max(cut, key=lambda c: c.size).shape, False,
+    return View(head + "\n", texts, tuple(g for c in cut for g in c.gaps), max(cut, key=lambda c: len(c.units.texts)).shape, False,
                 frozenset().union(*(c.shown_lines() for c in cut)), frozenset().union(*(c.shown_terms() for c in cut)))
 
 
@@ -145,8 +147,11 @@ def _gap(cut: _Cut, part: Part, i: int, j: int, visible: set[str], plan: Plan) -
     worth = selection.worth
     inside = {t for row in selection.rows[i:j] for t in row if t in worth and t not in visible and t not in cut.named and nameable(t, worth[t])}
     names = []
+    families: dict[str, int] = {}  # of names that differ in digits alone, two say what the others are
     for term in sorted(inside, key=lambda t: (-(worth[t] * 64 // (len(t) + 2)), t)):
-        if len(term) + 1 <= room and "«" not in term and "»" not in term:
+        family = term.translate(_NO_DIGITS)
+        if len(term) + 1 <= room and families.get(family, 0) < _FAMILY and "«" not in term and "»" not in term:
+            families[family] = families.get(family, 0) + 1
             names.append(term)
             room -= len(term) + 1
             cut.named.add(term)

@@ -54,6 +54,7 @@ class Selection:
 # 8 * e**(x/4), rounded, for x from -16 to 12: a term's log odds of later use, in quarters, as a worth that adds up
 _EXP = (0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 59, 76, 97, 125, 161)
 _NEVER = -99
+_HEX = frozenset("0123456789abcdef")
 _NO_WORDS: tuple[str, ...] = ()
 
 
@@ -64,8 +65,8 @@ def _odds(term: str) -> int:
     letters = sum(map(str.isalpha, term))
     if len(term) < 4 or not letters:
         return _NEVER
-    if letters * 2 < len(term):
-        return -7  # times, sizes, hashes: numbers with a unit
+    if letters * 2 < len(term) or (letters < len(term) and len(term) > 6 and _HEX.issuperset(term)):
+        return -7  # times, sizes, hashes
     if "/" in term:
         return -3
     if "." in term:
