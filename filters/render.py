@@ -4,6 +4,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import compress
 
 from byref.filters.detect import detect
 from byref.filters.narrow import program
@@ -56,8 +57,7 @@ class _Cut:
         return {key for key, kept in zip(self.units.keys, self.selection.keep, strict=True) if kept and key}
 
     def shown_terms(self) -> set[str]:
-        rows = [row for row, kept in zip(self.selection.rows, self.selection.keep, strict=True) if kept]
-        return set().union(self.named, *rows)
+        return set().union(self.named, *compress(self.selection.rows, self.selection.keep))
 
     def all_lines(self) -> set[str]:
         return set(self.units.keys)
@@ -80,7 +80,7 @@ def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan) -> _Cu
     cut = _Cut(raw, shape, units, select(units, call, seen, plan))
     out: list[str] = []
     keep, n = cut.selection.keep, len(units.texts)
-    visible: set[str] = set().union(*(row for row, kept in zip(cut.selection.rows, keep, strict=True) if kept))
+    names = _names(cut.selection)
     i = 0
     while i < n:
         j = i
@@ -91,7 +91,7 @@ def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan) -> _Cu
         else:
             while j < n and not keep[j]:
                 j += 1
-            out.append(_gap(cut, part, i, j, visible, plan) + "\n")
+            out.append(_gap(cut, part, i, j, names, plan) + "\n")
         i = j
     text = "".join(out)
     if text.endswith("\n") and source.size and source.read(source.size - 1) != b"\n":
@@ -136,7 +136,16 @@ def _block(out: list[str], units: Units, i: int, j: int) -> None:
         k += 1
 
 
-def _gap(cut: _Cut, part: Part, i: int, j: int, visible: set[str], plan: Plan) -> str:
+def _names(selection: Selection) -> dict[str, int]:
+    """The terms that gaps may name, in the order in which they do: worth a character. What the view shows needs no name."""
+    worth = selection.worth
+    visible = set().union(*compress(selection.rows, selection.keep))
+    hidden = [term for term in worth.keys() - visible if nameable(term, worth[term])]
+    hidden.sort(key=lambda term: (-(worth[term] * 64 // (len(term) + 2)), term))
+    return {term: place for place, term in enumerate(hidden)}
+
+
+def _gap(cut: _Cut, part: Part, i: int, j: int, names: dict[str, int], plan: Plan) -> str:
     """The marker of units i to j-1: address, count, and the terms inside that stand nowhere else."""
     units, selection = cut.units, cut.selection
     address = units.address(i, j - 1)
@@ -144,23 +153,23 @@ def _gap(cut: _Cut, part: Part, i: int, j: int, visible: set[str], plan: Plan) -
     cut.gaps.append(Gap(part.name, address, count, units.name))
     hidden = sum(map(len, units.texts[i:j])) + j - i
     room = min(_NAMES, hidden * plan.scent // 100)
-    worth = selection.worth
-    inside = {t for row in selection.rows[i:j] for t in row if t in worth and t not in visible and t not in cut.named and nameable(t, worth[t])}
-    names = []
+    inside = names.keys() & set().union(*selection.rows[i:j])
+    said = []
     families: dict[str, int] = {}  # of names that differ in digits alone, two say what the others are
-    for term in sorted(inside, key=lambda t: (-(worth[t] * 64 // (len(t) + 2)), t)):
+    for term in sorted(inside, key=names.__getitem__):
         family = term.translate(_NO_DIGITS)
         if len(term) + 1 <= room and families.get(family, 0) < _FAMILY and "«" not in term and "»" not in term:
             families[family] = families.get(family, 0) + 1
-            names.append(term)
+            said.append(term)
             room -= len(term) + 1
             cut.named.add(term)
+            del names[term]
     prefix = "" if part.name in ("stdout", "text") else part.name + ":"
     what = f" {count} {units.name}" if units.name != "lines" and count else ""
     failures = sum(level in (MUST, ALWAYS) for level in units.rank[i:j]) + sum([n for k, n in units.failures.items() if i <= k < j])
     if failures:
         what += f" {failures} failures" if failures > 1 else " 1 failure"
-    return f"«{prefix}{address}{what}{' ' if names else ''}{' '.join(names)}»"
+    return f"«{prefix}{address}{what}{' ' if said else ''}{' '.join(said)}»"
 
 
 def _escaped(text: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, chain
+from itertools import accumulate, chain, repeat
 
 from byref.filters.units import ALWAYS, ANCHOR, HIDDEN, MUST, Units
 from byref.proxy.contracts import Call, Seen
@@ -47,7 +47,7 @@ class Selection:
     """keep: 1 for each unit that stands. rows: the terms of each unit. worth: of every term that is new to the context."""
 
     keep: bytearray
-    rows: list[frozenset[str]]
+    rows: list[list[str]]
     worth: dict[str, int]
 
 
@@ -101,16 +101,16 @@ def nameable(term: str, worth: int) -> bool:
 def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
     """Picks the units of one part. Raises nothing; an empty output keeps nothing."""
     texts = [source.replace("\n", " ") for source in units.sources] if units.sources is not None else units.texts
-    rows = [frozenset(row) for row in terms_by_line("\n".join(texts))] if texts else []
+    rows = terms_by_line("\n".join(texts)) if texts else []
     sizes = units.sizes or [len(text) + 1 for text in units.texts]
     total = sum(sizes)
     lines = Counter(chain.from_iterable(rows))
     worth = _weigh(lines, call, seen, total)
     # The first line to hold a term counts it in full, every line a share: one mention is evidence, the rest is context.
-    share = {term: 4 * value // (3 + min(lines[term], 30)) for term, value in worth.items()}
-    first = dict(worth)
-    everywhere, here = share.get, first.pop
-    scores = [sum([everywhere(term, 0) + here(term, 0) for term in row if term in share]) for row in rows]
+    share = dict.fromkeys(lines, 0)
+    share.update({term: 4 * value // (3 + min(lines[term], 30)) for term, value in worth.items()})
+    everywhere, here, nothing = share.__getitem__, dict(worth).pop, repeat(0)
+    scores = [sum(map(everywhere, row)) + sum(map(here, row, nothing)) for row in rows]
     if any(units.worth):
         scores = [score + 4 * base for score, base in zip(scores, units.worth, strict=True)]
     shown = _shown(units, seen)
@@ -122,17 +122,18 @@ def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
 
 
 def _weigh(lines: Counter[str], call: Call, seen: Seen, total: int) -> dict[str, int]:
-    """The worth of every term that neither the call nor the context holds already. lines: in how many lines it stands."""
+    """The worth of every term that neither the call nor the context holds already. lines: how often it stands."""
     argument_terms, argument_words = _words(f"{canonical(call.arguments) if call.arguments is not None else ''}\n{call.said}\n{call.intent}")
     task_terms, task_words = _words(f"{call.task}\n{call.intent}")
     asked = argument_words | task_words
     size = 16 - (3 if total > 30_000 else 1 if total > 10_000 else 0)
     seen_terms = seen.terms
     worth = {}
-    for term, count in lines.items():
+    for term in lines.keys() - argument_terms - task_terms:
         odds, words = _form(term)
-        if odds == _NEVER or term in argument_terms or term in task_terms or term in seen_terms:
+        if odds == _NEVER or term in seen_terms:
             continue
+        count = lines[term]
         odds += size - (0 if count > 5 else 4 if count == 1 else 2)
         if not asked.isdisjoint(words):
             if task_words.issuperset(words):

@@ -50,16 +50,24 @@ def _first(row: str) -> str:
 
 def _unnumbered(rows: list[str]) -> tuple[list[str], list[str] | None]:
     """Lines without their numbers, and the numbers as they stand before them; None where lines have none."""
-    for sign in ("→", "\t", ": ", ":", "| ", "|"):
-        split_rows = [row.partition(sign) for row in rows]
-        numbered = sum([number.strip().isdigit() for number, _, _ in split_rows])
-        if numbered > 2 and numbered * 2 >= len(rows):
-            pairs = [(body, number.lstrip() + sign) if number.strip().isdigit() else (number + found + body, "")
-                     for number, found, body in split_rows]
-            return [body for body, _ in pairs], [label for _, label in pairs]
-        if sign == "→" and not any(row[:8].strip()[:1].isdigit() for row in rows[:40]):
-            break
-    return rows, None
+    sign = next((sign for sign in ("→", "\t", ":", "|") if _share(rows[:40], sign) > 50), None)
+    if sign is None:
+        return rows, None
+    texts, labels = [], []
+    for row in rows:
+        number, found, body = row.partition(sign)
+        if number.strip().isdigit():
+            texts.append(body)
+            labels.append(number.lstrip() + found)
+        else:
+            texts.append(row)
+            labels.append("")
+    return texts, labels
+
+
+def _share(rows: list[str], sign: str) -> int:
+    """Percent of the lines that start with a number and this sign."""
+    return sum([row.partition(sign)[0].strip().isdigit() for row in rows if sign in row]) * 100 // max(3, len(rows))
 
 
 SHAPE = Code()
