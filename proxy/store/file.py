@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SMALL = 8 << 10  # bytes; up to here a blob lies in the catalog: no file, no folder and no zstandard for it
 WAL = 1000 * PAGE  # bytes of the WAL between checkpoints: 4 MB, a few hundred commits
+PURGE_PATIENCE = 5.0  # seconds that a purge waits for readers of the journal before it says that it could not end
 
 
 def connect(url: str, *, max_bytes: int, max_age: float, clock: Clock) -> FileStore:
@@ -292,7 +293,7 @@ class FileStore:
                 self._retention(write, self._clock()).purge(scope, ref, everywhere)
         except OSError as error:
             raise fault(error, self._root) from error
-        if not self._catalog.truncate_wal(5.0):
+        if not self._catalog.truncate_wal(PURGE_PATIENCE):
             raise StoreBusy(f"{ref} is removed, but others still read the journal that has its bytes; purge it again when they are done")
 
     def verify(self) -> Verified:

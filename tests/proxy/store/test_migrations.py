@@ -1,0 +1,39 @@
+"""A catalog's layout changes by steps that are only added to."""
+from __future__ import annotations
+
+import sqlite3
+import time
+from pathlib import Path
+
+from byref.proxy.store import open_store
+from byref.proxy.store.catalog import APPLICATION, LAYOUT
+from byref.proxy.store.migrations import MIGRATIONS
+from byref.proxy.text import digest
+
+# One digest a step that was ever released. A step in here never changes; a change of the layout is a new step.
+RELEASED: tuple[str, ...] = ()
+
+
+def test_the_known_layout_is_the_number_of_steps() -> None:
+    assert len(MIGRATIONS) == LAYOUT
+
+
+def test_released_steps_stay_as_they_were() -> None:
+    assert tuple(digest(step.encode()) for step in MIGRATIONS[:len(RELEASED)]) == RELEASED
+
+
+def test_a_new_catalog_has_the_layout_and_says_whose_it_is(tmp_path: Path) -> None:
+    open_store(f"file:{tmp_path}/s", max_bytes=1 << 30, max_age=1e9, clock=time.time).close()
+    db = sqlite3.connect(tmp_path / "s" / "catalog.db")
+    names = ("user_version", "application_id", "journal_mode", "auto_vacuum")
+    values = {name: db.execute(f"PRAGMA {name}").fetchone()[0] for name in names}
+    db.close()
+    assert values == {"user_version": LAYOUT, "application_id": APPLICATION, "journal_mode": "wal", "auto_vacuum": 2}
+
+
+def test_a_creation_that_was_cut_off_is_completed(tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "catalog.db").touch()
+    store = open_store(f"file:{tmp_path}/s", max_bytes=1 << 30, max_age=1e9, clock=time.time)
+    assert store.usage().outputs == 0
+    store.close()
