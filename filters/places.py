@@ -46,15 +46,18 @@ class Places:
             path = self._path(i, j)
             if path is not None and len(path) <= _DEAR:
                 return path
-        start = 0 if i == 0 else min(self._start(k) for k in self._outermost(i, j, first=True))
-        end = len(self.text) if j == len(self._paths) - 1 else max(self._end(k) for k in self._outermost(i, j, first=False))
+        ends = self._outermost(i, j)
+        start = 0 if i == 0 else min(map(self._start, ends))
+        end = len(self.text) if j == len(self._paths) - 1 else max(map(self._end, ends))
         return f"b{self._byte(start)}-{self._byte(max(start, end))}"
 
-    def _outermost(self, i: int, j: int, first: bool) -> list[int]:
-        """The units that can begin, or end, a run: those in the order of the text, and for columns the least and greatest path."""
+    def _outermost(self, i: int, j: int) -> set[int]:
+        """The units that can begin or end a run: its first and last, those with the least and greatest path, and what holds these."""
         keys = range(i, j + 1)
-        at = min(keys, key=lambda k: (self._paths[k], self._extents[k][1])) if first else max(keys, key=lambda k: (self._paths[k], self._extents[k][1]))
-        return [at, i if first else j]
+        low = min(keys, key=lambda k: (self._paths[k], self._extents[k][1]))
+        high = max(keys, key=lambda k: (self._paths[k], self._extents[k][0], self._extents[k][1]))
+        path = self._paths[high]
+        return {i, j, low, high, *(k for k in keys if path[:len(self._paths[k])] == self._paths[k] and self._extents[k][1] == -1)}
 
     def _path(self, i: int, j: int) -> str | None:
         if None in self._documents[i:j + 1]:

@@ -222,5 +222,5 @@ def _distinct(columns: list[_Column], rows: list[dict[str, str]], known: dict[tu
 
 
 def _heading(name: str) -> str:
-    name = name.rstrip("\0")
+    name = name.replace("\0", "")
     return name if _PLAIN_NAME.fullmatch(name) else f'"{name}"'

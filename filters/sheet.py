@@ -125,7 +125,7 @@ class Sheet:
         rank = _rank(name, value)
         if name and dull(name):
             worth -= 8
-        if text is not None:
+        if text is not None and (label or value in ([], ()) or isinstance(value, str)):
             self.add(f"{' ' * min(depth, 6)}{label}{text}", document, path, rank=rank, worth=worth, source=f"{name} {text}")
         elif isinstance(value, str):
             self.string(document, value, path, label, depth, worth, rank)
@@ -212,9 +212,9 @@ class Sheet:
             value = worth + (-14 if group.dull else -6 if g else 8 if top else 0)
             stands = top and not g and sum(map(len, group.rows)) <= _ROWS
             head = ANCHOR if top and not group.dull else PLAIN
-            self.add(f"{indent}{label}[{total} {{{'|'.join(group.names)}}}]", document, path, -2, rank=head, worth=value, source=" ".join(group.names))
+            self.add(f"{indent}{label}[{total} {{{'|'.join(group.names)}}}]", document, path, rank=head, worth=value, source=" ".join(group.names))
             if group.each:
-                self.add(f"{indent} {'each' if group.strict else 'each unless said'}: {'|'.join(group.each)}", document, path, -2, rank=ANCHOR if stands else PLAIN, worth=value)
+                self.add(f"{indent} {'each' if group.strict else 'each unless said'}: {'|'.join(group.each)}", document, path, rank=ANCHOR if stands else PLAIN, worth=value)
             if not group.names and g:
                 continue
             for i, ((place, index, record), row) in enumerate(zip(records, group.rows, strict=True)):
@@ -313,11 +313,14 @@ def failed(value: Value) -> bool:
 
 
 def _rank(name: str, value: Value) -> int:
-    """MUST for members that say that something failed."""
-    if not name or value is None or value is False or value in ("", "0", "[]", "{}") or value == [] or value == ():
-        return MUST if value is False and _GOOD.fullmatch(name) else PLAIN
-    if _FAULT.fullmatch(name) or (value is True and name == "isError"):
+    """MUST for members that say that something failed, and for what holds such members."""
+    if value is False:
+        return MUST if _GOOD.fullmatch(name) else PLAIN
+    if value is None or value in ("", "0", "[]", "{}", [], ()):
+        return PLAIN
+    if _FAULT.fullmatch(name) or value is True and name == "isError":
         return MUST
-    if isinstance(value, str) and not isinstance(value, Number) and _STATE.fullmatch(name) and _FAILED.fullmatch(value):
-        return MUST
-    return PLAIN
+    if isinstance(value, str):
+        return MUST if not isinstance(value, Number) and _STATE.fullmatch(name) and _FAILED.fullmatch(value) else PLAIN
+    inner = [value] if isinstance(value, tuple) else value if isinstance(value, list) and len(value) <= _BESIDE else []
+    return MUST if any(failed(item) for item in inner) else PLAIN
