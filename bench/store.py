@@ -30,8 +30,8 @@ def log_block(seed: int, size: int = 1 << 20) -> bytes:
     lines = []
     while size > 0:
         lines.append(b"2026-11-29T19:%02d:%02d.%03d INFO worker-%d request %08x path=/api/v1/items/%d status=200 dur=%dms\n" % (
-            draw.randrange(60), draw.randrange(60), draw.randrange(1000), draw.randrange(16), draw.getrandbits(32), draw.randrange(100_000),
-            draw.randrange(900)))
+            draw.randrange(60), draw.randrange(60), draw.randrange(1000), draw.randrange(16), draw.getrandbits(32),
+            draw.randrange(100_000), draw.randrange(900)))
         size -= len(lines[-1])
     return b"".join(lines)
 
@@ -40,7 +40,8 @@ def capture_of(scope: str, session: str, part: Part, arguments: str) -> Capture:
     manifest = Manifest("shell", arguments, (part,), 0)
     ref = ref_of(manifest)
     event = Event("captured", time.time(), session, ref, "shell", "log", {"raw": part.blob.size})
-    return Capture(scope, session, session, None, ref, manifest, "operation/v1|shell|bench", View("", ()), bytes(64), bytes(64), 0.1, (event,))
+    shown = bytes(64)
+    return Capture(scope, session, session, None, ref, manifest, "operation/v1|shell|bench", View("", ()), shown, shown, 0.1, (event,))
 
 
 def intake(folder: Path) -> list[tuple[str, str]]:
@@ -71,7 +72,8 @@ def intake(folder: Path) -> list[tuple[str, str]]:
         waits.append(1000 * (time.perf_counter() - start))
     store.close()
     waits.sort()
-    return [("take in 100 MB, best and worst of 3", f"{max(speeds):.0f}, {min(speeds):.0f} MB/s"), ("extra memory for it", f"{memory:.1f} MB"),
+    return [("take in 100 MB, best and worst of 3", f"{max(speeds):.0f}, {min(speeds):.0f} MB/s"),
+            ("  extra memory for it", f"{memory:.1f} MB"),
             ("100 lines from the middle, opened and verified, p50 and p99", f"{waits[100]:.2f}, {waits[198]:.2f} ms")]
 
 
@@ -98,7 +100,7 @@ def references(folder: Path) -> list[tuple[str, str]]:
                 file.write(block)
         os.fsync(file.fileno())
         rows.append(("  reference: plain write and fsync", f"{13 * sum(map(len, blocks)) / MB / (time.perf_counter() - start):.0f} MB/s"))
-    return [*rows, ("  reference: fsync loop of 4 KiB, p50 and longest", "{0:.2f}, {1:.1f} ms".format(*fsync_loop(folder, 2.0)))]
+    return [*rows, ("  reference: fsync loop of 4 KiB, p50 and longest", "{:.2f}, {:.1f} ms".format(*fsync_loop(folder, 2.0)))]
 
 
 def fsync_loop(folder: Path, seconds: float) -> tuple[float, float]:

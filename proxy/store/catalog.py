@@ -11,7 +11,6 @@ import errno
 import fcntl
 import os
 import time
-from _thread import allocate_lock, start_new_thread
 
 from byref.proxy.errors import ByrefError, StoreBusy, StoreDamaged, StoreError, StoreFull, StoreNewer, StoreReadOnly
 
@@ -258,7 +257,12 @@ class Catalog:
         try:
             fcntl.flock(link.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            _Wait(link).result(self.path)
+            from byref.proxy.store.waiting import wait
+            held = link.lock
+            link.lock = -1  # if the wait fails, its thread may still come to hold this descriptor
+            if not wait(held, PATIENCE):
+                raise StoreBusy(f"{self.path} was held by others for more than {PATIENCE:.0f} s; try again") from None
+            link.lock = held
 
     def size(self) -> int:
         """Bytes of the catalog's files on disk."""
@@ -376,37 +380,3 @@ class Write:
     def run(self, query: str, values: Sequence[Value] = ()) -> int:
         """Executes, and returns the last row id."""
         return self.db.execute(query, values).lastrowid or 0
-
-
-class _Wait:
-    """Waits for the lock in a thread, since `flock` takes no timeout and polling is not fair."""
-
-    def __init__(self, link: Link) -> None:
-        self._link, self._descriptor = link, link.lock
-        self._guard, self._done = allocate_lock(), allocate_lock()
-        self._held = self._abandoned = False
-        self._done.acquire()
-        start_new_thread(self._wait, ())
-
-    def _wait(self) -> None:
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
-        except OSError:
-            pass
-        else:
-            self._held = True
-        with self._guard:
-            if self._abandoned:
-                os.close(self._descriptor)
-            self._done.release()
-
-    def result(self, path: str) -> None:
-        try:
-            if self._done.acquire(timeout=PATIENCE) and self._held:
-                return
-            raise StoreBusy(f"{path} was held by others for more than {PATIENCE:.0f} s; try again")
-        except BaseException:
-            with self._guard:
-                self._abandoned = True
-                self._link.lock = -1
-            raise

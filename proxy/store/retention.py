@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 ROWS = 10  # tombstones and events may each take up a tenth of a quota that is used up
 MEMO = 4  # calls and their views a quarter of it
+SLACK = 64  # part of a quota that is freed beyond the need
 STEP = 16  # outputs past their age that one commit takes along; the rest waits for the next, or for gc
 
 
@@ -46,12 +47,13 @@ class Retention:
         self._trim_rows()
         while self._total("calls") > self._max_bytes // MEMO and self._forget_oldest():
             pass
-        while self._excess(self._pragma("freelist_count")) > 0:
+        # A little more than needed, so that a full store does not have to make room at every commit.
+        while self._excess(self._pragma("freelist_count")) > -self._max_bytes // SLACK:
             row = self._next("closed", keep) or self._next("1", keep)
             if row is not None:
                 self.drop(row, "evicted")
             elif not self._forget_oldest():
-                if keep:
+                if keep and self._excess(self._pragma("freelist_count")) > 0:
                     raise StoreFull(f"this output alone is more than the store may hold ({self._max_bytes} bytes); raise the limit")
                 break
         # Free pages go back to the disk only where they would break the quota; else the next outputs take them.

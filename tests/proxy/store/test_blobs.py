@@ -40,6 +40,22 @@ def test_up_to_the_limit_bytes_stay_in_memory_and_above_it_they_are_a_file(tmp_p
     assert folder.stored(blob.digest) == on_disk(Path(folder.path(blob.digest)).stat().st_size) == 12_288
 
 
+def test_a_blob_is_on_the_disk_before_it_has_its_name_and_the_name_before_the_writer_says_so(
+        tmp_path: Path, folder: BlobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[tuple[str, bool]] = []
+    real = os.fsync
+    name = Path(folder.path(digest(log(6000))))
+
+    def fsync(descriptor: int) -> None:
+        synced.append((Path(os.readlink(f"/proc/self/fd/{descriptor}")).parent.name, name.exists()))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    written(folder, log(6000))
+    assert ("tmp", False) in synced and synced[-1] == ("blobs", True)
+    assert all(there is False for _, there in synced[:-1])
+
+
 def test_the_second_link_goes_when_the_file_is_released(tmp_path: Path, folder: BlobFolder) -> None:
     blob, file = written(folder, log(6000))
     assert isinstance(file, BlobFile) and len(temporary(tmp_path)) == 1 and list(folder.digests()) == []

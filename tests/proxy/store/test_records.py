@@ -1,13 +1,19 @@
 """Rows give back the records they were made from."""
 from __future__ import annotations
 
-import pytest
+import sqlite3
+from typing import TYPE_CHECKING
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from byref.proxy.contracts import Blob, Capture, Event, Gap, Manifest, Part, View
 from byref.proxy.store import records
-from byref.proxy.store.catalog import Catalog, text
+from byref.proxy.store.catalog import text
+from byref.proxy.store.migrations import MIGRATIONS
+
+if TYPE_CHECKING:
+    from byref.proxy.store.catalog import Row, Value
 
 strings = st.text(st.characters(codec=None, exclude_categories=()), max_size=12)
 blobs = st.builds(Blob, strings, st.integers(0, 1 << 60), st.integers(0, 99))
@@ -21,33 +27,41 @@ def test_a_manifest_comes_back(manifest: Manifest) -> None:
     assert records.read_manifest(records.write_manifest(manifest)) == manifest
 
 
-def fresh(factory: pytest.TempPathFactory) -> Catalog:
-    return Catalog(str(factory.mktemp("c") / "c"), 1 << 20, 2 << 20)
+class Memory:
+    """The catalog's layout in memory."""
+
+    def __init__(self) -> None:
+        self.db = sqlite3.connect(":memory:")
+        self.db.executescript("".join(MIGRATIONS))
+
+    def run(self, query: str, values: tuple[Value, ...]) -> int:
+        return self.db.execute(query, values).lastrowid or 0
+
+    def row(self, query: str, values: tuple[Value, ...] = ()) -> Row:
+        row: Row = self.db.execute(query, values).fetchone()
+        return row
 
 
-@given(strings, strings, st.lists(strings, max_size=3).map(tuple), gaps, st.booleans(), st.binary(max_size=16), st.none() | st.floats(0, 1e6))
-def test_a_call_comes_back(tmp_path_factory: pytest.TempPathFactory, name: str, head: str, texts: tuple[str, ...], gaps: tuple[Gap, ...],
-                           passed: bool, shown: bytes, elapsed: float | None) -> None:
-    catalog, manifest = fresh(tmp_path_factory), Manifest("shell", "{}", ())
+@given(strings, strings, st.lists(strings, max_size=3).map(tuple), gaps, st.booleans(), st.binary(max_size=16),
+       st.none() | st.floats(0, 1e6))
+def test_a_call_comes_back(name: str, head: str, texts: tuple[str, ...], gaps: tuple[Gap, ...], passed: bool, shown: bytes,
+                           elapsed: float | None) -> None:
+    catalog, manifest = Memory(), Manifest("shell", "{}", ())
 
     def made(texts: tuple[str, ...]) -> Capture:
         view = View(head, texts, gaps, name, passed)
         return Capture(name, name, name, name, "r1", manifest, name, view, shown, shown[::-1], elapsed)
 
-    with catalog.write() as write:
-        records.insert_call(write.run, made(texts), 1, 2.0)
-        row = write.row(f"SELECT {records.CALL} FROM calls WHERE context = ?", (text(name),))
-        total = write.row("SELECT calls - (SELECT bytes FROM calls) FROM totals")
-    assert row is not None and total == (0,)
+    records.insert_call(catalog.run, made(texts), 1, 2.0)
+    assert catalog.row("SELECT calls - (SELECT bytes FROM calls) FROM totals") == (0,)
+    row = catalog.row(f"SELECT {records.CALL} FROM calls WHERE context = ?", (text(name),))
     assert records.call_of(row, manifest) == (made(()), None if passed and not texts else texts)
-    catalog.close()
+    catalog.db.close()
 
 
 @given(strings, st.dictionaries(strings, st.integers(-(1 << 60), 1 << 60), max_size=4))
-def test_an_event_comes_back(tmp_path_factory: pytest.TempPathFactory, name: str, numbers: dict[str, int]) -> None:
-    catalog = fresh(tmp_path_factory)
-    event = Event(name, 1.5, name, "r1", name, name, numbers)
-    with catalog.write() as write:
-        records.insert_event(write.run, name, event)
-    assert records.event_of(catalog.read(f"SELECT {records.EVENT} FROM events")[0]) == event
-    catalog.close()
+def test_an_event_comes_back(name: str, numbers: dict[str, int]) -> None:
+    catalog, event = Memory(), Event(name, 1.5, name, "r1", name, name, numbers)
+    records.insert_event(catalog.run, name, event)
+    assert records.event_of(catalog.row(f"SELECT {records.EVENT} FROM events")) == event
+    catalog.db.close()

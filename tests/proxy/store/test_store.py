@@ -12,7 +12,8 @@ from byref.proxy.errors import ConfigError
 from byref.proxy.store import open_store, schemes
 
 HEAVY = {"typing", "dataclasses", "re", "json", "pathlib", "subprocess", "tempfile", "argparse", "asyncio", "logging", "contextlib", "enum",
-         "datetime", "importlib", "urllib", "socket", "sqlite3", "shutil", "signal", "base64", "inspect", "threading", "zstandard", "re2", "numpy"}
+         "datetime", "importlib", "urllib", "socket", "sqlite3", "shutil", "signal", "base64", "inspect", "threading", "zstandard", "re2",
+         "numpy"}
 
 
 @pytest.mark.parametrize("url", [
