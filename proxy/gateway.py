@@ -102,12 +102,32 @@ class Gateway:
             memory.load(self.store.shown(context))
         return memory
 
-    def drop(self, session: Session) -> None:
-        """A session is closed in this process; what it knew is read from the store if it is resumed."""
+    def began(self, context: str) -> int:
+        """The tick of the newest view of a context; 0, before all views, where the store cannot say."""
+        try:
+            return self.memory(context).tick
+        except (ByrefError, OSError) as fault:
+            self.faults.add("begin", fault)
+            return 0
+
+    def forget(self, context: str) -> None:
+        """What was shown in a context no longer counts, here and in the store."""
+        with self._lock:
+            memory = self._memories.get(context)
+        if memory is not None:
+            memory.forget()
+        self.store.forget(context)
+
+    def end(self, session: Session) -> None:
+        """A session is closed: said to the store, and forgotten here, since one that is resumed is read from the store."""
         if self._shared:
             with self._lock:
                 self._memories.pop(session.context, None)
                 self._calls.pop((session.scope, session.name), None)
+        try:
+            self.store.close_session(session.scope, session.name)
+        except (ByrefError, OSError) as fault:  # it costs retention a hint, and the caller nothing
+            self.faults.add("close", fault)
 
     def capture(self, session: Session, call: Call, output: Output, *, call_id: str | None = None, budget: int | None = None,
                 raw: bool = False, began: int | None = None, elapsed: float | None = None,
@@ -117,7 +137,7 @@ class Gateway:
         try:
             store = self.store
             first = None if call_id is None else store.first(session.context, call_id)
-            if first is not None and _held(store, first):
+            if first is not None and first.scope == session.scope and _held(store, first):
                 return _again(store, first)
             memory = self.memory(session.context) if session.proven else None
             for part in raws:
@@ -209,6 +229,10 @@ class Gateway:
         if boundary is None:
             raise ConfigError("say which scope to purge from: gateway.purge(ref, scope=…), or session.purge(ref)")
         self.store.purge(boundary, ref, everywhere=everywhere)
+        with self._lock:
+            for calls in self._calls.values():
+                for mark in [mark for mark, former in calls.items() if former == ref]:
+                    del calls[mark]
 
     def verify(self) -> Verified:
         """Derives every hash again."""

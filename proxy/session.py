@@ -126,7 +126,7 @@ class Session:
 
     def begin(self) -> int:
         """Notes that a call begins now. Views returned later do not count as shown for it: pass it to `capture` as began."""
-        return self.gateway.memory(self.context).tick if self.proven else 0
+        return self.gateway.began(self.context) if self.proven else 0
 
     def capture(self, *, tool: str, output: Output, args: Json = None, exit_code: int | None = None, is_error: bool = False,
                 call_id: str | None = None, intent: str = "", said: str = "", budget: int | None = None, raw: bool = False,
@@ -165,17 +165,15 @@ class Session:
 
     def purge(self, ref: str, *, everywhere: bool = False) -> None:
         """Removes an output and every trace of it from this scope."""
-        self.gateway.store.purge(self.scope, ref, everywhere=everywhere)
+        self.gateway.purge(ref, scope=self.scope, everywhere=everywhere)
 
     def compacted(self) -> None:
         """The conversation was compacted: what was shown before it no longer counts. First bytes of calls stay."""
-        self.gateway.store.forget(self.context)
-        self.gateway.memory(self.context).forget()
+        self.gateway.forget(self.context)
 
     def close(self) -> None:
         """The session is over: retention may take its outputs before those of open ones. Its refs stay valid."""
-        self.gateway.store.close_session(self.scope, self.name)
-        self.gateway.drop(self)
+        self.gateway.end(self)
 
     def __enter__(self) -> Session:
         return self

@@ -194,6 +194,32 @@ def test_first_bytes_that_are_gone_are_not_made_up(monkeypatch: pytest.MonkeyPat
         assert view.text == "second\n" and not view.ref and "no longer kept" in view.warning
 
 
+def test_first_bytes_do_not_cross_scopes() -> None:
+    with byref.open("memory:") as gateway:
+        gateway.session("a", context="talk").capture(**CALL, output="payroll\n", call_id="c")
+        view = gateway.session("b", context="talk").capture(**CALL, output="of b\n", call_id="c")
+        assert view.text == "of b\n"
+
+
+def test_a_store_that_is_down_fails_no_begin_no_close_and_no_compaction(monkeypatch: pytest.MonkeyPatch) -> None:
+    with byref.open("memory:", profile="safe") as gateway:
+        session = gateway.session("a")
+        session.capture(**CALL, output=LOG)
+        memory = gateway.memory(session.context)
+        assert LOG.split("\n")[1] in memory.enter(memory.tick).lines
+        with monkeypatch.context() as patch:
+            patch.setattr(gateway, "_shared", True)
+            for method in ("tick", "close_session", "forget"):
+                patch.setattr(gateway.store, method, broken(StoreBusy("locked")))
+            assert session.begin() == 0
+            with pytest.raises(StoreBusy):
+                session.compacted()
+            assert LOG.split("\n")[1] not in memory.enter(memory.tick).lines, "it is forgotten here all the same"
+            with session:
+                pass
+        assert len(gateway.faults.recent) == 2
+
+
 def test_purge_needs_to_know_the_scope() -> None:
     with byref.open("memory:") as gateway:
         ref = gateway.session("a").capture(**CALL, output="x").ref
