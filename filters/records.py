@@ -71,7 +71,7 @@ def dull(name: str) -> bool:
 
 @dataclass(slots=True)
 class Group:
-    """Columns that stand together. names: the heading's; each: members equal in all records, or (not strict) in all whose rows
+    """Columns that stand together. names: the heading's; index: columns that hold the record's own name; each: members equal in all records, or (not strict) in all whose rows
     say nothing else; rows: one text a record.
     """
 
@@ -80,6 +80,7 @@ class Group:
     rows: list[str]
     dull: bool = False
     strict: bool = True
+    index: str = ""
 
 
 @dataclass(slots=True)
@@ -103,8 +104,8 @@ class _Column:
     usual: str = ""
 
 
-def table(records: Sequence[tuple[Path, tuple[tuple[str, Value], ...]]], write: Write, whole: bool = False) -> Table:
-    """Records, each with its path, as a table. whole: all columns in one group."""
+def table(records: Sequence[tuple[Path, tuple[tuple[str, Value], ...]]], write: Write, index: Sequence[str] = ()) -> Table:
+    """Records, each with its path, as a table. index: the names of the records, where they have some."""
     columns: dict[str, _Column] = {}
     rows: list[dict[str, str]] = []
     bigs: list[list[tuple[str, Path, Value]]] = []
@@ -135,11 +136,11 @@ def table(records: Sequence[tuple[Path, tuple[tuple[str, Value], ...]]], write: 
                 if column.name in cells:
                     large.append((column.name, path, Number(cells.pop(column.name))))
     out = Table(bigs=bigs)
-    known: dict[tuple[str, ...], str] = {}
+    known: dict[tuple[str, ...], str] = {tuple(index): ""} if index else {}
     proper = {c.name: c for c in listed if c.count * 10 >= n * 3}
-    for names, is_dull in _grouped(list(proper.values()), n, whole):
+    for names, is_dull in _grouped(list(proper.values()), n):
         usual = {c.name: c.usual for c in names if c.count == n and not c.big and n > 1 and (c.same or _usual(c, rows))}
-        keys, labels = _distinct([c for c in names if c.name not in usual], rows, known)
+        keys, labels, own = _distinct([c for c in names if c.name not in usual], rows, known)
         mixed = {key for key in keys if columns[key].big}
         texts = []
         for cells, large in zip(rows, bigs, strict=True):
@@ -152,7 +153,7 @@ def table(records: Sequence[tuple[Path, tuple[tuple[str, Value], ...]]], write: 
                 row += [f"{_heading(key)}={text}" for key, text in cells.items() if key not in proper]
             texts.append("|".join(row).rstrip("|") or "|")
         out.groups.append(Group(labels, [f"{_heading(key)}={text}" for key, text in usual.items()], texts, is_dull,
-                                all(columns[key].same for key in usual)))
+                                all(columns[key].same for key in usual), own))
     return out
 
 
@@ -180,10 +181,10 @@ def _flatten(record: tuple[tuple[str, Value], ...], prefix: str, path: Path, dep
                 cells[name] = inline
 
 
-def _grouped(columns: list[_Column], n: int, whole: bool) -> list[tuple[list[_Column], bool]]:
+def _grouped(columns: list[_Column], n: int) -> list[tuple[list[_Column], bool]]:
     """Columns in up to three groups: those that tell the records apart, the other values, addresses and hashes."""
-    if whole or not columns:
-        return [(columns, False)]
+    if not columns:
+        return []
     link = next((name for name in _LINK if any(c.name == name for c in columns)), None)
     dulls = {c.name for c in columns if (c.name != link and dull(c.name.rstrip("\0").rsplit(".", 1)[-1])) or c.name.startswith("_links.")}
     room = _ROW
@@ -207,7 +208,7 @@ def _usual(column: _Column, rows: list[dict[str, str]]) -> bool:
     return count * 100 >= len(rows) * _NEARLY
 
 
-def _distinct(columns: list[_Column], rows: list[dict[str, str]], known: dict[tuple[str, ...], str]) -> tuple[list[str], list[str]]:
+def _distinct(columns: list[_Column], rows: list[dict[str, str]], known: dict[tuple[str, ...], str]) -> tuple[list[str], list[str], str]:
     """The columns that differ from every other, and their headings: `title=display_name` where two hold the same values."""
     keys: list[str] = []
     twins: dict[str, list[str]] = {}
@@ -217,8 +218,8 @@ def _distinct(columns: list[_Column], rows: list[dict[str, str]], known: dict[tu
         if first == column.name:
             keys.append(first)
         twins.setdefault(first, []).append(_heading(column.name))
-    strangers = ["=".join([_heading(first), *names]) for first, names in twins.items() if first not in keys]
-    return keys, ["=".join(twins[key]) for key in keys] + strangers
+    strangers = ["=".join([_heading(first), *names]) for first, names in twins.items() if first and first not in keys]
+    return keys, ["=".join(twins[key]) for key in keys] + strangers, "=".join(twins.get("", []))
 
 
 def _heading(name: str) -> str:

@@ -137,7 +137,7 @@ class Sheet:
     def object(self, document: Document, value: tuple[tuple[str, Value], ...], path: Path, label: str, depth: int, worth: int) -> None:
         """Members one by one; objects that are alike as records whose index is their name."""
         write = document.level.unfold
-        if len(value) > 2 and _alike([item for _, item in value]):
+        if len(value) > 2 and _alike([item for _, item in value], 0.4):
             records = [((*path, i), f"{write(key)}: ", item) for i, (key, item) in enumerate(value) if isinstance(item, tuple)]
             self.records(document, records, path, label, depth, worth)
             return
@@ -202,17 +202,20 @@ class Sheet:
     def records(self, document: Document, records: Sequence[tuple[Path, str, tuple[tuple[str, Value], ...]]], path: Path, label: str, depth: int,
                 worth: int, total: int = 0) -> None:
         """Records as a table: the telling columns, then the others, then what is too large for a row. total: where they are a choice."""
-        cut = table([(place, record) for place, _, record in records], document.level.unfold)
         n, indent, top = len(records), " " * min(depth, 6), not self._inside
+        keyed = not records[0][1][0].isdigit() if len(records[0][0]) == len(path) + 1 else False
+        cut = table([(place, record) for place, _, record in records], document.level.unfold, [index[:-2] for _, index, _ in records] if keyed else ())
         beside = n <= _BESIDE
         total = total or n
-        numbered = total > n or not records[0][1][0].isdigit() or len(cut.groups) > 1 or any(cut.bigs)
+        numbered = keyed or total > n or len(records[0][0]) > len(path) + 1 or len(cut.groups) > 1 or any(cut.bigs)
+        opening, closing = "{}" if keyed else "[]"
         self.places.loose.add(path)
         for g, group in enumerate(cut.groups):
             value = worth + (-14 if group.dull else -6 if g else 8 if top else 0)
             stands = top and not g and sum(map(len, group.rows)) <= _ROWS
             head = ANCHOR if top and not group.dull else PLAIN
-            self.add(f"{indent}{label}[{total} {{{'|'.join(group.names)}}}]", document, path, rank=head, worth=value, source=" ".join(group.names))
+            own = f"{group.index}: " if group.index else ""
+            self.add(f"{indent}{label}{opening}{total} {own}{{{'|'.join(group.names)}}}{closing}", document, path, rank=head, worth=value, source=" ".join(group.names))
             if group.each:
                 self.add(f"{indent} {'each' if group.strict else 'each unless said'}: {'|'.join(group.each)}", document, path, rank=ANCHOR if stands else PLAIN, worth=value)
             if not group.names and g:
@@ -298,7 +301,7 @@ def _sentence(text: str, start: int, end: int) -> int:
     return end
 
 
-def _alike(values: Sequence[Value], share: float = 0.6) -> bool:
+def _alike(values: Sequence[Value], share: float) -> bool:
     """Whether all are objects, and at least that share of the names of the first ones is common to them."""
     if not all(isinstance(value, tuple) and value for value in values):
         return False
