@@ -106,10 +106,15 @@ def _block(out: list[str], units: Units, i: int, j: int) -> None:
     """Writes units i to j-1: shared heads once, line numbers at the start and at every tenth line."""
     texts, labels, heads, glued = units.texts, units.labels, units.heads, units.glued
     first = True
+    repeat = ""
     k = i
     while k < j:
-        if glued is not None and glued[k] and not first:
-            out[-1] = out[-1][:-1]
+        if glued is not None and glued[k]:
+            if not first:
+                out[-1] = out[-1][:-1]
+        elif repeat:  # after the raw line, of which the unit may be a piece
+            out.append(repeat)
+            repeat = ""
         if labels is not None and labels[k]:
             label = labels[k]
             number = label.rstrip("→\t:| ")
@@ -131,9 +136,11 @@ def _block(out: list[str], units: Units, i: int, j: int) -> None:
         out.append(_escaped(texts[k]) + "\n")
         if k in units.repeats:
             count, last = units.repeats[k]
-            out.append(f"«×{count} to {last}»\n")
+            repeat += f"«×{count} to {last}»\n"
         first = False
         k += 1
+    if repeat:
+        out.append(repeat)
 
 
 def _names(selection: Selection) -> dict[str, int]:
@@ -149,7 +156,7 @@ def _gap(cut: _Cut, part: Part, i: int, j: int, names: dict[str, int], plan: Pla
     """The marker of units i to j-1: address, count, and the terms inside that stand nowhere else."""
     units, selection = cut.units, cut.selection
     address = units.address(i, j - 1)
-    count = sum(units.counts[i:j]) if units.counts is not None else j - i
+    count = _count(units, i, j)
     cut.gaps.append(Gap(part.name, address, count, units.name))
     hidden = sum(map(len, units.texts[i:j])) + j - i
     room = min(_NAMES, hidden * plan.scent // 100)
@@ -172,6 +179,13 @@ def _gap(cut: _Cut, part: Part, i: int, j: int, names: dict[str, int], plan: Pla
     return f"«{prefix}{address}{what}{' ' if said else ''}{' '.join(said)}»"
 
 
+def _count(units: Units, i: int, j: int) -> int:
+    """How many of the output's own units begin among units i to j-1: a piece that goes on within a line is none."""
+    if units.counts is not None:
+        return sum(units.counts[i:j])
+    return j - i - (sum(units.glued[i:j]) if units.glued is not None else 0)
+
+
 def _escaped(text: str) -> str:
     return MARKER.sub(lambda m: "<" + m[0][1:], text) if "«" in text else text
 
@@ -189,9 +203,11 @@ def _head(ref: str, call: Call, cuts: list[_Cut]) -> str:
     """The first line of a reduced view: ref, program and exit code where the call failed, how much stands."""
     main = max(cuts, key=lambda c: len(c.units.texts))
     units, keep = main.units, main.selection.keep
-    counts = units.counts
-    total = units.total if units.total is not None and counts is None else sum(counts) if counts is not None else len(keep)
-    stands = sum(c for c, kept in zip(counts, keep, strict=True) if kept) if counts is not None else min(total, sum(keep))
+    total = units.total if units.total is not None and units.counts is None else _count(units, 0, len(keep))
+    if units.counts is not None:
+        stands = sum(compress(units.counts, keep))
+    else:
+        stands = sum(keep) - (sum(compress(units.glued, keep)) if units.glued is not None else 0)
     status = f" {program(call)} exit {call.exit_code}:" if call.exit_code else " error:" if call.is_error else ""
     return f"«{ref}{status} {stands} of {total} {units.name}»"
 
