@@ -33,12 +33,13 @@ class Plan:
 
 PLANS = {
     "safe": Plan(threshold=-1, cap=20_000),
-    "auto": Plan(threshold=44, cap=12_000),
-    "lean": Plan(threshold=60, cap=8_000),
+    "auto": Plan(threshold=60, cap=12_000),
+    "lean": Plan(threshold=140, cap=8_000),
 }
 # Characters: what a small output saves does not pay for a repeat. Up to the first only what was shown collapses,
 # from the second on the threshold is the plan's.
 _WHOLE, _FULL = 800, 4000
+_ASKED = 12  # the worth of a line's share in a term that the call or the task itself names
 _BLOCK = 320  # characters in which units are picked once a cap binds
 
 
@@ -109,6 +110,11 @@ def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
     # The first line to hold a term counts it in full, every line a share: one mention is evidence, the rest is context.
     share = dict.fromkeys(lines, 0)
     share.update({term: 4 * value // (3 + min(lines[term], 30)) for term, value in worth.items()})
+    arguments, _ = _asked(call)
+    task, _ = _words(f"{call.task}\n{call.intent}")
+    for term in share.keys() & (arguments | task):
+        if _form(term)[0] != _NEVER:
+            share[term] = _ASKED * 4 // (3 + min(lines[term], 30))
     everywhere, here, nothing = share.__getitem__, dict(worth).pop, repeat(0)
     scores = [sum(map(everywhere, row)) + sum(map(here, row, nothing)) for row in rows]
     if any(units.worth):
@@ -123,7 +129,7 @@ def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
 
 def _weigh(lines: Counter[str], call: Call, seen: Seen, total: int) -> dict[str, int]:
     """The worth of every term that neither the call nor the context holds already. lines: how often it stands."""
-    argument_terms, argument_words = _words(f"{canonical(call.arguments) if call.arguments is not None else ''}\n{call.said}\n{call.intent}")
+    argument_terms, argument_words = _asked(call)
     task_terms, task_words = _words(f"{call.task}\n{call.intent}")
     asked = argument_words | task_words
     size = 16 - (3 if total > 30_000 else 1 if total > 10_000 else 0)
@@ -143,6 +149,11 @@ def _weigh(lines: Counter[str], call: Call, seen: Seen, total: int) -> dict[str,
             odds += 2
         worth[term] = _EXP[odds if 0 <= odds <= 28 else 0 if odds < 0 else 28]
     return worth
+
+
+def _asked(call: Call) -> tuple[frozenset[str], frozenset[str]]:
+    """The terms and sub-words of what the call itself says it looks for."""
+    return _words(f"{canonical(call.arguments) if call.arguments is not None else ''}\n{call.said}\n{call.intent}")
 
 
 def _shown(units: Units, seen: Seen) -> bytearray | None:
