@@ -177,6 +177,7 @@ def test_6_first_bytes_stay_whatever_comes_later(session: byref.Session) -> None
     first = {name: capture(name, session, call_id=name).data for name in COMMANDS}
     for name in reversed(COMMANDS):
         capture(name, session, call_id="later " + name)
+    assert {name: capture(name, session, call_id=name).data for name in COMMANDS} == first, "now that all of it was shown"
     session.compacted()
     assert {name: capture(name, session, call_id=name).data for name in COMMANDS} == first
 
