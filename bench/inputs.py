@@ -22,8 +22,8 @@ def log_lines(seed: int) -> Iterator[str]:
     at = 0
     while True:
         at += chance.randrange(400)
-        seconds = at // 1000
-        stamp = f"2026-03-{1 + seconds // 86_400 % 28:02d} {seconds // 3600 % 24:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d},{at % 1000:03d}"
+        day, second = divmod(at // 1000, 86_400)
+        stamp = f"2026-03-{1 + day % 28:02d} {second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d},{at % 1000:03d}"
         kind, number = kinds[chance.randrange(30)], chance.randrange(100_000)
         if chance.random() < 0.0005:
             what = f"{chance.choice(WORDS)} {number:x} failed after {number % 9} attempts: {chance.choice(WORDS)} refused"

@@ -11,6 +11,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from case_harness.run import run
 from case_harness.scenario import Scenario
 
 HARNESS = Path(__file__).parent / "case_harness"
+WITH_HARNESS = {**os.environ, "PYTHONPATH": str(HARNESS.parent)}
 NOT_DUE = {
     "04": "the shape diff comes later", "06": "the record adapters come later", "07": "the MCP frontend comes later",
     "13": "error identities across tools come later", "15": "labelling of quoted markers is finished later",
@@ -47,12 +49,12 @@ OF_SCENARIOS = {
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     folder = Path(metafunc.config.getoption("--cases"))
-    found = list(parts(folder)) if folder.is_dir() else []
+    found = parts(folder) if folder.is_dir() else ()
     absent = pytest.param(None, marks=pytest.mark.skip(reason=f"no cases in {folder}: name their folder with --cases DIR"), id="absent")
     if "statement" in metafunc.fixturenames:
         metafunc.parametrize("statement", [item for part in found if part.inputs for item in statements(part)] or [absent])
     elif "scenario" in metafunc.fixturenames:
-        wanted = metafunc.function.__name__.split("_")[2]
+        wanted = metafunc.function.__name__.split("_")[1]
         here = [pytest.param(part, id=part.case, marks=pytest.mark.xdist_group(part.case)) for part in found if part.number == wanted]
         metafunc.parametrize("scenario", here or [absent], scope="module")
 
@@ -114,7 +116,8 @@ def written(scenario: Part, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     url = f"file:{tmp_path_factory.mktemp('writers') / 'byref'}"
     sessions = [f"w{n}" for n in range(6)] + ["together", "together"]
     running = [subprocess.Popen([sys.executable, str(HARNESS / "writer.py"), str(scenario.folder), url, name, str(n)],
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for n, name in enumerate(sessions)]
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=WITH_HARNESS)
+               for n, name in enumerate(sessions)]
     limit = next(s["within_seconds"] for s in entry_of(scenario, "steps") if s["do"] == "wait_all")
     said = [process.communicate(timeout=limit) for process in running]
     return {"url": url, "codes": [p.returncode for p in running], "err": "".join(err for _, err in said), "out": [out for out, _ in said]}
@@ -168,14 +171,14 @@ def test_17_an_unavailable_store_lets_the_raw_output_pass(scenario: Part, tmp_pa
 # 18: expired, evicted, full ------------------------------------------------------------------------
 
 @pytest.fixture(scope="module")
-def kept(scenario: Part, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def kept(scenario: Part) -> dict[str, Any]:
     """How a small store with a short memory went through the steps, in a process without root's rights."""
-    store = tmp_path_factory.mktemp("kept") / "inner" / "byref"
-    store.parent.mkdir()
-    for folder in (store.parent.parent, store.parent.parent.parent, store.parent.parent.parent.parent):
-        folder.chmod(0o755)  # pytest's folders are for their owner alone; the process gives up its rights
-    done = subprocess.run([sys.executable, "-B", str(HARNESS / "scenario.py"), str(scenario.folder), str(store)],
-                          capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(HARNESS.parent)})
+    with tempfile.TemporaryDirectory() as folder:  # not pytest's, which are for their owner alone
+        Path(folder).chmod(0o755)
+        inner = Path(folder, "inner")
+        inner.mkdir()
+        done = subprocess.run([sys.executable, "-B", str(HARNESS / "scenario.py"), str(scenario.folder), str(inner / "byref")],
+                              capture_output=True, text=True, check=False, env=WITH_HARNESS)
     assert done.returncode == 0, done.stderr[-3000:]
     played: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return played
@@ -198,6 +201,16 @@ def test_18_the_kinds_of_miss_can_be_told_apart(scenario: Part, kept: dict[str, 
 def test_18_no_reply_holds_a_ref_that_fails_on_the_next_fetch(scenario: Part, kept: dict[str, Any]) -> None:
     assert entry_of(scenario, "never") == "a reply holding an id that fails on the very next fetch"
     assert kept["dead_on_arrival"] == []
+
+
+def test_18_the_command_says_on_stderr_that_the_store_refused(scenario: Part, tmp_path: Path) -> None:
+    data = generator(scenario.folder)["blob"](200_000, 2)
+    (tmp_path / "data").write_bytes(data)
+    (tmp_path / "home").write_bytes(b"a file where a folder should be")
+    done = subprocess.run([str(Path(sys.executable).with_name("byref")), "run", "--", "cat", "data"], capture_output=True, check=False,
+                          cwd=tmp_path, stdin=subprocess.DEVNULL, env={**os.environ, "BYREF_HOME": str(tmp_path / "home")})
+    assert (done.returncode, done.stdout) == (0, data)
+    assert len(done.stderr.splitlines()) == 1 and done.stderr.startswith(b"byref: ")
 
 
 def test_the_harness_knows_every_word_of_the_cases(request: pytest.FixtureRequest) -> None:

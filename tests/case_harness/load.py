@@ -62,7 +62,13 @@ def generator(folder: Path) -> dict[str, Any]:
     return runpy.run_path(str(folder / "gen.py"), run_name="gen")
 
 
-def parts(cases: Path) -> Iterator[Part]:
+@functools.cache
+def parts(cases: Path) -> tuple[Part, ...]:
+    """All outputs of a folder of cases. Always the same objects, by which their captures are cached."""
+    return tuple(_parts(cases))
+
+
+def _parts(cases: Path) -> Iterator[Part]:
     for file in sorted(cases.glob("*/case.json")):
         doc = json.loads(file.read_text(encoding="utf-8"))
         for entry in doc.get("parts") or [doc]:

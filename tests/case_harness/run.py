@@ -19,7 +19,6 @@ from case_harness.load import Part
 
 HERE = Path(__file__).parent
 ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])")
-OVERWRITTEN = re.compile(r"[^\n]*\r(?=[^\n])")
 PLACEHOLDER = b"@@GENUINE_MARKER@@"
 
 
@@ -40,7 +39,7 @@ def tokens(text: str) -> int:
 
 def clean(text: str) -> str:
     """Raw text as a terminal would leave it: no escapes, no overwritten text, no trailing blanks."""
-    return "\n".join(line.rstrip() for line in OVERWRITTEN.sub("", ESCAPE.sub("", text.replace("\r\n", "\n"))).split("\n"))
+    return "\n".join(line.rstrip().rpartition("\r")[2] for line in ESCAPE.sub("", text).split("\n"))
 
 
 def data_lines(view: str) -> list[str]:
