@@ -110,8 +110,8 @@ class BlobFolder:
             finally:
                 os.close(descriptor)
 
-    def digests(self) -> Iterator[tuple[str, int]]:
-        """Every blob file that no writer still holds in tmp/, with its bytes on disk."""
+    def digests(self) -> Iterator[str]:
+        """Every blob file that no writer still holds in tmp/."""
         for folder in _names(self._blobs):
             for name in _names(os.path.join(self._blobs, folder)):
                 try:
@@ -119,7 +119,7 @@ class BlobFolder:
                 except FileNotFoundError:
                     continue
                 if found.st_nlink == 1 and name.endswith(".zst"):
-                    yield "b2:" + name[:-4], on_disk(found.st_size)
+                    yield "b2:" + name[:-4]
 
 
 def _names(folder: str) -> list[str]:

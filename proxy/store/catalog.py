@@ -101,16 +101,21 @@ def sync_folder(path: str) -> None:
 class Link:
     """A connection, and its own descriptor of the lock file, taken by one thread at a time."""
 
-    __slots__ = ("db", "lock")
+    __slots__ = ("_pid", "db", "lock")
 
     def __init__(self, db: Connection) -> None:
-        self.db, self.lock = db, -1
+        self.db, self.lock, self._pid = db, -1, os.getpid()
 
     def close(self) -> None:
+        if self._pid != os.getpid():
+            return
         self.db.close()
         if self.lock >= 0:
             os.close(self.lock)
             self.lock = -1
+
+    def __del__(self) -> None:
+        self.close()
 
 
 class Catalog:
@@ -149,19 +154,23 @@ class Catalog:
         os.close(descriptor)
 
     def _connect(self) -> Link:
+        link = Link(self._open(self.path))
         try:
-            link = Link(self._open(self.path))
-            version = self._prepare(link.db)
-        except _sqlite3.OperationalError as error:
-            if os.access(self.root, os.W_OK) and os.access(self.path, os.W_OK):
-                raise
-            link = self._connect_read_only(error)
-            version = self._prepare(link.db)
-        if version > LAYOUT:
+            try:
+                version = self._prepare(link.db)
+            except _sqlite3.OperationalError as error:
+                if os.access(self.root, os.W_OK) and os.access(self.path, os.W_OK):
+                    raise
+                link.close()
+                link = self._connect_read_only(error)
+                version = self._prepare(link.db)
+            if version > LAYOUT:
+                raise StoreNewer(f"{self.path} was written by a later byref (layout {version}, known {LAYOUT}); update byref")
+            if version < LAYOUT:
+                self._migrate(link)
+        except BaseException:
             link.close()
-            raise StoreNewer(f"{self.path} was written by a later byref (layout {version}, known {LAYOUT}); update byref")
-        if version < LAYOUT:
-            self._migrate(link)
+            raise
         return link
 
     def _open(self, name: str, uri: bool = False) -> Connection:

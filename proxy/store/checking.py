@@ -4,7 +4,7 @@ from __future__ import annotations
 from byref.proxy.contracts import Verified
 from byref.proxy.errors import Corrupt, Unknown
 from byref.proxy.store.catalog import number, string
-from byref.proxy.store.records import OUTPUT, output_of
+from byref.proxy.store.records import outputs
 from byref.proxy.text import ref_of
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ PAGE = 500  # rows looked at in one read: none is held open while blobs are read
 
 def verify(read: Callable[[str, tuple[Value, ...]], list[Row]], open_blob: Callable[[str], Source]) -> Verified:
     damaged = [("catalog", string(problem)) for problem, in read("PRAGMA integrity_check", ()) if problem != "ok"]
-    blobs = outputs = last = 0
+    blobs = held = last = 0
     while rows := read("SELECT id, digest, size, lines FROM blobs WHERE id > ? ORDER BY id LIMIT ?", (last, PAGE)):
         last = number(rows[-1][0])
         for _, name, size, lines in rows:
@@ -29,14 +29,11 @@ def verify(read: Callable[[str, tuple[Value, ...]], list[Row]], open_blob: Calla
             if problem:
                 damaged.append((string(name), problem))
     last = 0
-    while rows := read(f"SELECT {OUTPUT} FROM outputs WHERE seq > ? ORDER BY seq LIMIT ?", (last, PAGE)):
-        last = number(rows[-1][0])
-        for row in rows:
-            output = output_of(row, read)
-            outputs += 1
-            if ref_of(output.manifest) != output.ref and read("SELECT 1 FROM outputs WHERE seq = ?", (output.seq,)):
-                damaged.append((output.ref, "its manifest does not match it"))
-    return Verified(blobs, outputs, tuple(damaged))
+    while found := outputs(read, "o.seq > ?", (last,), "o.seq", PAGE):
+        last = found[-1][1].seq
+        held += len(found)
+        damaged += [(output.ref, "its manifest does not match it") for _, output in found if ref_of(output.manifest) != output.ref]
+    return Verified(blobs, held, tuple(damaged))
 
 
 def _problem(name: str, size: int, lines: int, open_blob: Callable[[str], Source]) -> str | None:

@@ -9,7 +9,7 @@ from byref.proxy.store.blobs import BlobFile, BlobFolder, FileWriter
 from byref.proxy.store.catalog import PAGE, Catalog, blob_of, fault, number, string, text
 from byref.proxy.store.memo import first_of
 from byref.proxy.store.pending import Pending
-from byref.proxy.store.records import CALL, EVENT, OUTPUT, call_of, event_of, insert_call, insert_event, output_of, read_manifest
+from byref.proxy.store.records import CALL, EVENT, call_of, event_of, insert_call, insert_event, outputs, read_manifest
 from byref.proxy.store.source import BytesSource
 from byref.proxy.text import check_ref
 
@@ -91,8 +91,8 @@ class FileStore:
             first = write.row(f"SELECT {CALL} FROM calls WHERE context = ? AND call_id = ?", (text(capture.context), text(capture.call_id)))
             if first is not None and first[0] != scope:
                 raise Collision("this context and call belong to another scope")
-        row = write.row(f"SELECT {OUTPUT} FROM outputs WHERE ref = ? AND scope = ?", (capture.ref, scope))
-        if row is not None and output_of(row, write.rows).manifest != capture.manifest:
+        found = outputs(write.rows, "o.ref = ? AND o.scope = ?", (capture.ref, scope))
+        if found and found[0][1].manifest != capture.manifest:
             raise Collision(f"{capture.ref} names another output in this scope")
         if first is not None and first[4] != capture.ref:
             given = self._given(first, write.rows)
@@ -102,10 +102,10 @@ class FileStore:
             write.run("UPDATE calls SET call_id = NULL WHERE context = ? AND call_id = ?",
                       (text(capture.context), text(capture.call_id or "")))
             first = None
-        if row is None:
+        if not found:
             seq = self._insert(write, retention, capture, now)
         else:
-            seq = number(row[0])
+            seq = found[0][1].seq
             write.run("UPDATE outputs SET captured = ?, signature = ?, shape = ?, closed = 0 WHERE seq = ?",
                       (now, text(capture.signature), text(capture.view.shape), seq))
             self._heal(write, capture)
@@ -122,7 +122,7 @@ class FileStore:
 
     def _insert(self, write: Write, retention: Retention, capture: Capture, now: float) -> int:
         scope, manifest = text(capture.scope), capture.manifest
-        write.run("UPDATE totals SET seq = seq + 1")
+        write.run("UPDATE totals SET seq = seq + 1, outputs = outputs + 1")
         row = write.row("SELECT seq FROM totals")
         seq = number(row[0]) if row else 0
         write.run("INSERT INTO outputs (seq, scope, ref, tool, arguments, exit_code, is_error, signature, captured, shape)"
@@ -151,7 +151,7 @@ class FileStore:
                     raise Unknown(blob.digest)
                 content.place_again(blob.digest)
             stored = self._blobs.stored(blob.digest)
-            write.run("UPDATE totals SET files = files + ?", (stored,))
+        write.run("UPDATE totals SET blobs = blobs + 1, raw = raw + ?, files = files + ?", (blob.size, stored if data is None else 0))
         return write.run("INSERT INTO blobs (digest, size, lines, stored, data) VALUES (?, ?, ?, ?, ?)",
                          (blob.digest, blob.size, blob.lines, stored, data))
 
@@ -171,10 +171,10 @@ class FileStore:
 
     def _given(self, row: Row, rows: _Rows) -> Capture | None:
         """A call as it was first committed. None where its view was the bytes themselves and they are gone."""
-        found = rows(f"SELECT {OUTPUT} FROM outputs WHERE ref = ? AND scope = ?", (row[4], row[0]))
+        found = outputs(rows, "o.ref = ? AND o.scope = ?", (row[4], row[0]))
         if not found and row[-1] is None:
             return None
-        manifest = output_of(found[0], rows).manifest if found else read_manifest(string(row[-1]))
+        manifest = found[0][1].manifest if found else read_manifest(string(row[-1]))
         capture, texts = call_of(row, manifest)
         try:
             return first_of(capture, texts, self.open)
@@ -192,9 +192,9 @@ class FileStore:
 
     def resolve(self, scope: str, ref: str) -> Output:
         check_ref(ref)
-        rows = self._catalog.read(f"SELECT {OUTPUT} FROM outputs WHERE ref = ? AND scope = ?", (ref, text(scope)))
-        if rows:
-            output = output_of(rows[0], self._catalog.read)
+        found = outputs(self._catalog.read, "o.ref = ? AND o.scope = ?", (ref, text(scope)))
+        if found:
+            output = found[0][1]
             if output.captured < self._oldest():
                 from byref.proxy.store.rerun import rerun
                 raise Expired(ref, rerun(output.manifest))
@@ -205,19 +205,19 @@ class FileStore:
         raise (Expired if gone[0][0] == "expired" else Evicted)(ref, string(gone[0][1]))
 
     def recent(self, scope: str, *, session: str | None = None, signature: str | None = None, limit: int = 20) -> Sequence[Output]:
-        query, values = f"SELECT {OUTPUT} FROM outputs o WHERE scope = ? AND captured >= ?", [text(scope), self._oldest()]
+        where, values = "o.scope = ? AND o.captured >= ?", [text(scope), self._oldest()]
         if signature is not None:
-            query, values = query + " AND signature = ?", [*values, text(signature)]
+            where, values = where + " AND o.signature = ?", [*values, text(signature)]
         if session is not None:
-            query += " AND EXISTS (SELECT 1 FROM calls c WHERE c.ref = o.ref AND c.scope = o.scope AND c.session = ?)"
-            values = [*values, text(session)]
-        rows = self._catalog.read(query + " ORDER BY captured DESC, seq DESC LIMIT ?", [*values, max(limit, 0)])
-        return [output_of(row, self._catalog.read) for row in rows]
+            where += " AND o.ref IN (SELECT ref FROM calls WHERE session = ? AND scope = ?)"
+            values += [text(session), text(scope)]
+        return self._outputs(where, tuple(values), "o.captured DESC, o.seq DESC", limit)
 
     def changes(self, scope: str, after: int, limit: int = 1000) -> Sequence[Output]:
-        rows = self._catalog.read(f"SELECT {OUTPUT} FROM outputs WHERE seq > ? AND scope = ? AND captured >= ? ORDER BY seq LIMIT ?",
-                                  (after, text(scope), self._oldest(), max(limit, 0)))
-        return [output_of(row, self._catalog.read) for row in rows]
+        return self._outputs("o.seq > ? AND o.scope = ? AND o.captured >= ?", (after, text(scope), self._oldest()), "o.seq", limit)
+
+    def _outputs(self, where: str, values: tuple[Value, ...], order: str, limit: int) -> list[Output]:
+        return [output for _, output in outputs(self._catalog.read, where, values, order, max(limit, 0))]
 
     def shown(self, context: str) -> Sequence[tuple[int, bytes, bytes]]:
         rows = self._catalog.read("SELECT tick, lines, terms FROM calls WHERE context = ? AND shown ORDER BY tick", (text(context),))
@@ -235,7 +235,7 @@ class FileStore:
         with self._write() as write:
             write.run("UPDATE sessions SET closed = 1 WHERE scope = ? AND session = ?", (text(scope), text(session)))
             write.run("UPDATE outputs SET closed = 1 WHERE scope = ?1 AND NOT closed"
-                      " AND ref IN (SELECT ref FROM calls WHERE scope = ?1 AND session = ?2)"
+                      " AND ref IN (SELECT ref FROM calls WHERE session = ?2 AND scope = ?1)"
                       " AND NOT EXISTS (SELECT 1 FROM calls c JOIN sessions s ON s.scope = c.scope AND s.session = c.session"
                       " WHERE c.ref = outputs.ref AND c.scope = ?1 AND NOT s.closed)", (text(scope), text(session)))
 
@@ -273,13 +273,13 @@ class FileStore:
     def gc(self) -> Usage:
         try:
             self._blobs.sweep()
+            known = "SELECT 1 FROM blobs WHERE digest = ?"
+            orphans = [digest for digest in self._blobs.digests() if not self._catalog.read(known, (digest,))]
             with self._write() as write:
                 self._retention(write, self._clock()).apply(0, everything=True)
-                for digest, _ in self._blobs.digests():
-                    if not write.row("SELECT 1 FROM blobs WHERE digest = ?", (digest,)):
+                for digest in orphans:
+                    if not write.row(known, (digest,)):
                         self._blobs.remove(digest)
-                row = write.row("SELECT coalesce(sum(stored), 0) FROM blobs WHERE data IS NULL")
-                write.run("UPDATE totals SET files = ?", (row[0] if row else 0,))
         except OSError as error:
             raise fault(error, self._root) from error
         self._catalog.truncate_wal(0)
@@ -301,9 +301,8 @@ class FileStore:
         return verify(self._catalog.read, self.open)
 
     def usage(self) -> Usage:
-        outputs, blobs, raw, files = self._catalog.read(
-            "SELECT (SELECT count(*) FROM outputs), count(*), coalesce(sum(size), 0), (SELECT files FROM totals) FROM blobs")[0]
-        return Usage(number(outputs), number(blobs), number(files) + self._catalog.size(), number(raw), self.max_bytes, self.max_age)
+        held, blobs, raw, files = map(number, self._catalog.read("SELECT outputs, blobs, raw, files FROM totals")[0])
+        return Usage(held, blobs, files + self._catalog.size(), raw, self.max_bytes, self.max_age)
 
     def close(self) -> None:
         self._pending.clear()

@@ -9,7 +9,7 @@
     sessions    open or closed
     events      the ledger
     doomed      files that a committed transaction let go and that may still have to be removed
-    totals      one row: the last seq given, bytes of blob files on disk, bytes of calls
+    totals      one row: the last seq given; outputs and blobs held, bytes of blobs, of their files on disk, and of calls
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE TABLE outputs (
         seq INTEGER PRIMARY KEY, scope TEXT NOT NULL, ref TEXT NOT NULL, tool TEXT NOT NULL, arguments TEXT NOT NULL,
         exit_code INTEGER, is_error INTEGER NOT NULL, signature TEXT NOT NULL, captured REAL NOT NULL, shape TEXT NOT NULL,
-        closed INTEGER NOT NULL DEFAULT 0, UNIQUE (ref, scope));
+        closed INTEGER NOT NULL DEFAULT 0, UNIQUE (scope, ref));
     CREATE INDEX outputs_age ON outputs (captured);
     CREATE INDEX outputs_closed ON outputs (captured) WHERE closed;
     CREATE TABLE parts (
@@ -36,6 +36,7 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE UNIQUE INDEX calls_tick ON calls (context, tick);
     CREATE UNIQUE INDEX calls_first ON calls (context, call_id) WHERE call_id IS NOT NULL;
     CREATE INDEX calls_ref ON calls (ref);
+    CREATE INDEX calls_session ON calls (session, scope, ref);
     CREATE INDEX calls_orphan ON calls (id) WHERE orphan;
     CREATE TABLE gone (
         id INTEGER PRIMARY KEY, scope TEXT NOT NULL, ref TEXT NOT NULL, reason TEXT NOT NULL, call TEXT NOT NULL, UNIQUE (ref, scope));
@@ -45,7 +46,9 @@ MIGRATIONS: tuple[str, ...] = (
         id INTEGER PRIMARY KEY, scope TEXT NOT NULL, kind TEXT NOT NULL, at REAL NOT NULL, session TEXT NOT NULL, ref TEXT NOT NULL,
         tool TEXT NOT NULL, shape TEXT NOT NULL, numbers TEXT NOT NULL);
     CREATE TABLE doomed (digest TEXT PRIMARY KEY) WITHOUT ROWID;
-    CREATE TABLE totals (id INTEGER PRIMARY KEY CHECK (id = 1), seq INTEGER NOT NULL, files INTEGER NOT NULL, calls INTEGER NOT NULL);
-    INSERT INTO totals VALUES (1, 0, 0, 0);
+    CREATE TABLE totals (
+        id INTEGER PRIMARY KEY CHECK (id = 1), seq INTEGER NOT NULL, outputs INTEGER NOT NULL, blobs INTEGER NOT NULL, raw INTEGER NOT NULL,
+        files INTEGER NOT NULL, calls INTEGER NOT NULL);
+    INSERT INTO totals VALUES (1, 0, 0, 0, 0, 0, 0);
     """,
 )

@@ -16,25 +16,35 @@ if TYPE_CHECKING:
     Rows = Callable[[str, tuple[Value, ...]], list[Row]]
     Run = Callable[[str, tuple[Value, ...]], int]
 
-OUTPUT = "seq, ref, tool, arguments, exit_code, is_error, signature, captured, shape"
 EVENT = "id, kind, at, session, ref, tool, shape, numbers"
 CALL = "scope, session, context, call_id, ref, signature, elapsed, shape, passed, head, memo, lines, terms, manifest"
-ROW = 512  # bytes that a row counts for beside its texts: its columns, its share of four indexes
+ROW = 512  # bytes that a row counts for beside its texts: its columns, its share of the indexes
+
+_OUTPUT = ("o.scope, o.seq, o.ref, o.tool, o.arguments, o.exit_code, o.is_error, o.signature, o.captured, o.shape,"
+           " p.name, p.media, b.digest, b.size, b.lines")
 
 
-def output_of(row: Row, rows: Rows) -> Output:
-    """An output from a row of the columns OUTPUT."""
-    seq, ref, tool, arguments, exit_code, is_error, signature, captured, shape = row
-    code = None if exit_code is None else number(exit_code)
-    manifest = Manifest(string(tool), string(arguments), parts_of(number(seq), rows), code, bool(is_error))
+def outputs(rows: Rows, where: str, values: tuple[Value, ...], order: str = "o.seq", limit: int = -1) -> list[tuple[Value, Output]]:
+    """The outputs (`o`) of a condition, each after its scope as it is stored. In one query, so that none is seen half let go."""
+    found: list[tuple[Value, Output]] = []
+    query = (f"SELECT {_OUTPUT} FROM (SELECT * FROM outputs o WHERE {where} ORDER BY {order} LIMIT ?) o LEFT JOIN parts p ON p.seq = o.seq"
+             f" LEFT JOIN blobs b ON b.id = p.blob ORDER BY {order}, p.position")
+    parts: list[Part] = []
+    last: Row | None = None
+    for row in [*rows(query, (*values, limit)), None]:
+        if last is not None and (row is None or row[1] != last[1]):
+            found.append((last[0], _output(last, tuple(parts))))
+            parts = []
+        if row is not None and row[10] is not None:
+            parts.append(Part(string(row[10]), string(row[11]), Blob(string(row[12]), number(row[13]), number(row[14]))))
+        last = row
+    return found
+
+
+def _output(row: Row, parts: tuple[Part, ...]) -> Output:
+    _, seq, ref, tool, arguments, exit_code, is_error, signature, captured, shape = row[:10]
+    manifest = Manifest(string(tool), string(arguments), parts, None if exit_code is None else number(exit_code), bool(is_error))
     return Output(number(seq), string(ref), manifest, string(signature), float(captured or 0), string(shape))
-
-
-def parts_of(seq: int, rows: Rows) -> tuple[Part, ...]:
-    found = rows("SELECT p.name, p.media, b.digest, b.size, b.lines FROM parts p JOIN blobs b ON b.id = p.blob"
-                 " WHERE p.seq = ? ORDER BY p.position", (seq,))
-    return tuple(Part(string(name), string(media), Blob(string(digest), number(size), number(lines)))
-                 for name, media, digest, size, lines in found)
 
 
 def write_manifest(manifest: Manifest) -> str:

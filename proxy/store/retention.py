@@ -3,14 +3,14 @@ from __future__ import annotations
 
 from byref.proxy.errors import StoreFull, Unknown
 from byref.proxy.store.catalog import PAGE, SHM, number, string, text
-from byref.proxy.store.records import OUTPUT, ROW, output_of, write_manifest
+from byref.proxy.store.records import ROW, outputs, write_manifest
 from byref.proxy.store.rerun import rerun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from byref.proxy.contracts import Output
     from byref.proxy.store.blobs import BlobFolder
-    from byref.proxy.store.catalog import Row, Value, Write
+    from byref.proxy.store.catalog import Value, Write
 
 ROWS = 10  # tombstones and events may each take up a tenth of a quota that is used up
 MEMO = 4  # calls and their views a quarter of it
@@ -49,9 +49,9 @@ class Retention:
             pass
         # A little more than needed, so that a full store does not have to make room at every commit.
         while self._excess(self._pragma("freelist_count")) > -self._max_bytes // SLACK:
-            row = self._next("closed", keep) or self._next("1", keep)
-            if row is not None:
-                self.drop(row, "evicted")
+            found = self._next("o.closed", keep) or self._next("1", keep)
+            if found:
+                self.drop(*found[0], "evicted")
             elif not self._forget_oldest():
                 if keep and self._excess(self._pragma("freelist_count")) > 0:
                     raise StoreFull(f"this output alone is more than the store may hold ({self._max_bytes} bytes); raise the limit")
@@ -62,24 +62,23 @@ class Retention:
 
     def _expire(self, keep: int, everything: bool) -> None:
         limit = -1 if everything else STEP
-        for row in self.write.rows(f"SELECT scope, {OUTPUT} FROM outputs WHERE captured < ? AND seq <> ? ORDER BY captured LIMIT ?",
-                                   (self._oldest, keep, limit)):
-            self.drop(row, "expired")
-        self._forget_calls("orphan AND at < ?", (self._oldest,), limit)
+        for scope, output in outputs(self.write.rows, "o.captured < ? AND o.seq <> ?", (self._oldest, keep), "o.captured, o.seq", limit):
+            self.drop(scope, output, "expired")
+        # Calls are numbered as time goes: the first that is young ends the search.
+        self._forget_calls("at < ?", (self._oldest,), "orphan", limit)
         if everything:
-            self._forget_calls("at < ?", (self._oldest,), limit)
+            self._forget_calls("at < ?", (self._oldest,), "1", limit)
 
-    def _next(self, which: str, keep: int) -> Row | None:
-        return self.write.row(f"SELECT scope, {OUTPUT} FROM outputs WHERE {which} AND seq <> ? ORDER BY captured, seq LIMIT 1", (keep,))
+    def _next(self, which: str, keep: int) -> list[tuple[Value, Output]]:
+        return outputs(self.write.rows, f"{which} AND o.seq <> ?", (keep,), "o.captured, o.seq", 1)
 
     def _trim_rows(self) -> None:
         limit = max(100, self._max_bytes // ROWS // ROW)
         for table in ("gone", "events"):
             self.write.run(f"DELETE FROM {table} WHERE id <= (SELECT max(id) FROM {table}) - ?", (limit,))
 
-    def drop(self, row: Row, reason: str, keep_call: bool = True) -> None:
-        """Removes an output (a row of scope and OUTPUT) and leaves a tombstone."""
-        scope, output = row[0], output_of(row[1:], self.write.rows)
+    def drop(self, scope: Value, output: Output, reason: str, keep_call: bool = True) -> None:
+        """Removes an output and leaves a tombstone; the memo of its calls stays, unless the call is not to be kept."""
         self.bury(scope, output.ref, reason, rerun(output.manifest) if keep_call else "")
         self._remove(output)
         if keep_call:
@@ -94,16 +93,17 @@ class Retention:
         blobs = self.write.rows("SELECT DISTINCT blob FROM parts WHERE seq = ?", (output.seq,))
         self.write.run("DELETE FROM parts WHERE seq = ?", (output.seq,))
         self.write.run("DELETE FROM outputs WHERE seq = ?", (output.seq,))
+        self.write.run("UPDATE totals SET outputs = outputs - 1")
         for blob, in blobs:
             if not self.write.row("SELECT 1 FROM parts WHERE blob = ? LIMIT 1", (blob,)):
                 self._remove_blob(blob)
 
     def _remove_blob(self, blob: Value) -> None:
-        row = self.write.row("SELECT digest, stored, data IS NULL FROM blobs WHERE id = ?", (blob,))
+        digest, size, stored, is_file = self.write.rows("SELECT digest, size, stored, data IS NULL FROM blobs WHERE id = ?", (blob,))[0]
         self.write.run("DELETE FROM blobs WHERE id = ?", (blob,))
-        if row and row[2]:
-            digest = string(row[0])
-            self.write.run("UPDATE totals SET files = files - ?", (row[1],))
+        self.write.run("UPDATE totals SET blobs = blobs - 1, raw = raw - ?, files = files - ?", (size, stored if is_file else 0))
+        if is_file:
+            digest = string(digest)
             self.write.run("INSERT OR IGNORE INTO doomed VALUES (?)", (digest,))
             self.write.after.append(lambda: self._blobs.remove(digest))
 
@@ -124,10 +124,12 @@ class Retention:
     def _forget_oldest(self) -> int:
         """The oldest calls of outputs that are gone, else of any, but for the newest call of all."""
         newest = "id < (SELECT max(id) FROM calls)"
-        return self._forget_calls(f"orphan AND {newest}", (), STEP) or self._forget_calls(newest, (), STEP)
+        return self._forget_calls("1", (), f"orphan AND {newest}", STEP) or self._forget_calls("1", (), newest, STEP)
 
-    def _forget_calls(self, where: str, values: tuple[Value, ...], limit: int) -> int:
-        found = self.write.rows(f"SELECT id, bytes FROM calls WHERE {where} ORDER BY id LIMIT ?", (*values, limit))
+    def _forget_calls(self, where: str, values: tuple[Value, ...], among: str, limit: int) -> int:
+        """Removes of the oldest calls `among` all, at most so many, those `where`."""
+        oldest = f"SELECT id, bytes, at, orphan FROM calls WHERE {among} ORDER BY id LIMIT ?"
+        found = self.write.rows(f"SELECT id, bytes FROM ({oldest}) WHERE {where}", (limit, *values))
         for call, size in found:
             self.write.run("UPDATE totals SET calls = calls - ?", (size,))
             self.write.run("DELETE FROM calls WHERE id = ?", (call,))
@@ -135,19 +137,18 @@ class Retention:
 
     def purge(self, scope: str, ref: str, everywhere: bool) -> None:
         """Leaves of an output nothing but that it was there. Raises `Unknown`."""
-        select = f"SELECT scope, {OUTPUT} FROM outputs WHERE "
-        rows = self.write.rows(select + "ref = ? AND scope = ?", (ref, text(scope)))
-        if not rows and not self.write.row("SELECT 1 FROM gone WHERE ref = ? AND scope = ?", (ref, text(scope))):
+        found = outputs(self.write.rows, "o.ref = ? AND o.scope = ?", (ref, text(scope)))
+        if not found and not self.write.row("SELECT 1 FROM gone WHERE ref = ? AND scope = ?", (ref, text(scope))):
             raise Unknown(ref)
         refs: set[tuple[Value, str]] = {(text(scope), ref)}
         if everywhere:
             blobs = "SELECT blob FROM parts WHERE seq IN (SELECT seq FROM outputs WHERE ref = ?)"
-            rows = self.write.rows(f"{select} seq IN (SELECT seq FROM parts WHERE blob IN ({blobs}))", (ref,))
+            found = outputs(self.write.rows, f"o.seq IN (SELECT seq FROM parts WHERE blob IN ({blobs}))", (ref,))
             refs |= {(place, ref) for place, in self.write.rows("SELECT scope FROM gone WHERE ref = ?", (ref,))}
-        for place, name in refs | {(row[0], string(row[2])) for row in rows}:
+        for place, name in refs | {(place, output.ref) for place, output in found}:
             self._erase(place, name)
-        for row in rows:
-            self.drop(row, "evicted", keep_call=False)
+        for place, output in found:
+            self.drop(place, output, "evicted", keep_call=False)
 
     def _erase(self, scope: Value, ref: str) -> None:
         # The row itself stays: its tick must not be given again to a later view.

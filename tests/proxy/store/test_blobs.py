@@ -40,6 +40,7 @@ def test_up_to_the_limit_bytes_stay_in_memory_and_above_it_they_are_a_file(tmp_p
     assert folder.stored(blob.digest) == on_disk(Path(folder.path(blob.digest)).stat().st_size) == 12_288
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="asks /proc which file is synced")
 def test_a_blob_is_on_the_disk_before_it_has_its_name_and_the_name_before_the_writer_says_so(
         tmp_path: Path, folder: BlobFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[tuple[str, bool]] = []
@@ -61,7 +62,7 @@ def test_the_second_link_goes_when_the_file_is_released(tmp_path: Path, folder: 
     assert isinstance(file, BlobFile) and len(temporary(tmp_path)) == 1 and list(folder.digests()) == []
     file.release()
     file.release()
-    assert temporary(tmp_path) == [] and [name for name, _ in folder.digests()] == [blob.digest]
+    assert temporary(tmp_path) == [] and list(folder.digests()) == [blob.digest]
 
 
 def test_a_removed_blob_is_put_back_from_its_second_link(folder: BlobFolder) -> None:

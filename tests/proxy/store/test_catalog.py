@@ -224,6 +224,7 @@ def test_a_writer_that_takes_no_lock_is_waited_for_too(tmp_path: Path, monkeypat
 def test_a_fault_within_a_transaction_leaves_nothing_of_it(tmp_path: Path) -> None:
     cat = catalog.Catalog(str(tmp_path / "c"), 1 << 20, 2 << 20)
     with pytest.raises(StoreError), cat.write() as write:
+        assert write.row("PRAGMA synchronous") == (2,), "a commit that shows a ref is durable (FULL)"
         write.run("INSERT INTO doomed VALUES ('b2:1')")
         write.run("INSERT INTO nowhere VALUES (1)")
     with pytest.raises(ZeroDivisionError), cat.write() as write:
@@ -233,7 +234,7 @@ def test_a_fault_within_a_transaction_leaves_nothing_of_it(tmp_path: Path) -> No
     with cat.write(durable=False) as write:
         write.run("INSERT INTO doomed VALUES ('b2:1')")
     with cat.write() as write:
-        assert write.row("PRAGMA synchronous") == (2,), "a commit that shows a ref is durable (FULL)"
+        assert write.row("PRAGMA synchronous") == (2,), "one that is not leaves no trace in those after it"
         assert write.row("PRAGMA secure_delete") == (1,)
     assert cat.read("SELECT * FROM doomed") == [("b2:1",)]
     cat.close()

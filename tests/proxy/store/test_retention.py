@@ -211,7 +211,9 @@ def test_the_totals_agree_with_what_is_there(tmp_path: Path) -> None:
             store.gc()
     store.close()
     db = sqlite3.connect(tmp_path / "s" / "catalog.db")
-    files, calls = db.execute("SELECT files, calls FROM totals").fetchone()
+    files, calls, *counts = db.execute("SELECT files, calls, outputs, blobs, raw FROM totals").fetchone()
+    assert counts == [db.execute(f"SELECT {of} FROM {table}").fetchone()[0] for of, table in (
+        ("count(*)", "outputs"), ("count(*)", "blobs"), ("coalesce(sum(size), 0)", "blobs"))]
     assert files == db.execute("SELECT coalesce(sum(stored), 0) FROM blobs WHERE data IS NULL").fetchone()[0]
     assert calls == db.execute("SELECT coalesce(sum(bytes), 0) FROM calls").fetchone()[0]
     assert db.execute("SELECT count(*) FROM blobs WHERE id NOT IN (SELECT blob FROM parts)").fetchone()[0] == 0

@@ -107,6 +107,16 @@ def test_a_range_touches_only_its_frames(source: Callable[[bytes, str], Seekable
             damaged()
 
 
+def test_wrong_bytes_that_decompress_well_are_corrupt_in_a_range_too(source: Callable[[bytes, str], SeekableSource]) -> None:
+    data = noise(3 * FRAME, 1)
+    stored = bytearray(seekable(data))
+    stored[stored.index(data[FRAME + 500:FRAME + 540])] ^= 1
+    blob = source(bytes(stored), digest(data))
+    assert blob.read(0, FRAME) == data[:FRAME]
+    with pytest.raises(Corrupt, match="bytes 131072 to 262144"):
+        blob.read(FRAME + 490, FRAME + 600)
+
+
 @given(st.integers(0, 1 << 62), st.integers(1, 255))
 @example(0, 255)
 def test_any_changed_byte_is_corrupt_or_harmless(tmp_path_factory: pytest.TempPathFactory, at: int, change: int) -> None:
