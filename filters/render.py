@@ -10,7 +10,7 @@ from byref.filters.detect import detect
 from byref.filters.narrow import program
 from byref.filters.select import PLANS, Plan, Selection, nameable, select
 from byref.filters.sieve import HUGE, sieve
-from byref.filters.units import ALWAYS, MUST, Units
+from byref.filters.units import ALWAYS, HIDDEN, MUST, Units
 from byref.proxy.contracts import Call, Gap, Part, Seen, Source, View
 from byref.proxy.errors import ConfigError
 from byref.proxy.text import SMALL, estimate
@@ -18,8 +18,10 @@ from byref.proxy.text import SMALL, estimate
 # All that is ours in a view: a head starts with a ref; a gap with an address; a repeat with its count; a part's name stands alone.
 _NAMES = 1200  # characters of names in one gap: beyond, they are a list and no scent
 _FAMILY = 2
+_HEAD = 20  # tokens of a head, at most
 _NO_DIGITS = {digit: None for digit in range(48, 58)}
 _JSON_MAX = 32 << 20  # bytes of JSON that are cut into records; beyond, lines are sieved
+_NOT_UTF8 = re.compile("[\ud800-\udfff]")
 MARKER = re.compile(r"«(?:r[a-z2-7]{10}\b|(?:[\w.-]{1,32}:)?(?:L\d|b\d|\$)|×\d|[\w.-]{1,32}»)[^«»\n]*»?")
 
 
@@ -34,10 +36,10 @@ def view(ref: str, parts: Sequence[tuple[Part, Source]], call: Call, seen: Seen,
     size, total = sum(source.size for _, source in parts), sum(c.size for c in cut)
     reduced = [c for c in cut if c.gaps or c.changed]
     head = _head(ref, call, cut) if reduced else ""
-    if not reduced or size <= SMALL or total + len(head) + 1 > size - max(64, size // 16):
+    if not reduced or size <= SMALL or total + len(head) + 1 > size - max(64, size // 16) or sum(c.fewer for c in cut) < _HEAD:
         return View("", tuple(c.raw if c.raw is not None else _text(source.read()) for c, (_, source) in zip(cut, parts, strict=True)),
                     shape=cut[0].shape if cut else "text", lines=frozenset().union(*(c.all_lines() for c in cut)), terms=frozenset().union(*(c.all_terms() for c in cut)))
-    texts = tuple(_printable(_prefix(part, parts) + c.text) for (part, _), c in zip(parts, cut, strict=True))
+    texts = tuple(_prefix(part, parts) + c.text for (part, _), c in zip(parts, cut, strict=True))
     return View(head + "\n", texts, tuple(g for c in cut for g in c.gaps), max(cut, key=lambda c: len(c.units.texts)).shape, False,
                 frozenset().union(*(c.shown_lines() for c in cut)), frozenset().union(*(c.shown_terms() for c in cut)))
 
@@ -45,13 +47,14 @@ def view(ref: str, parts: Sequence[tuple[Part, Source]], call: Call, seen: Seen,
 class _Cut:
     """One part, cut and chosen: its text, its gaps, and what it shows."""
 
-    __slots__ = ("changed", "gaps", "named", "raw", "selection", "shape", "shown", "size", "text", "units")
+    __slots__ = ("changed", "fewer", "gaps", "named", "raw", "selection", "shape", "shown", "size", "text", "units")
 
     def __init__(self, raw: str | None, shape: str, units: Units, selection: Selection) -> None:
         self.raw, self.shape, self.units, self.selection = raw, shape, units, selection
         self.gaps: list[Gap] = []
         self.named: set[str] = set()
         self.text, self.changed, self.size = "", False, 0
+        self.fewer = 0  # tokens saved at least: a hidden term is one or more, a marker's are counted high
 
     def shown_lines(self) -> set[str]:
         return {key for key, kept in zip(self.units.keys, self.selection.keep, strict=True) if kept and key}
@@ -96,30 +99,37 @@ def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan) -> _Cu
     text = "".join(out)
     if text.endswith("\n") and source.size and source.read(source.size - 1) != b"\n":
         text = text[:-1]
-    cut.text = text
+    if units.rendered:
+        cut.fewer = (source.size - len(text)) // 6
+    else:
+        cut.fewer += sum(map(len, compress(cut.selection.rows, [not kept for kept in keep]))) + _HEAD * units.rank.count(HIDDEN)
+        cut.fewer += 2 * sum(keep) if units.labels is not None else 0
+    cut.text = text = _printable(text)
     cut.changed = units.rendered or len(text) < source.size - 40
-    cut.size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))
+    cut.size = len(text) if text.isascii() else len(text.encode())
     return cut
 
 
 def _block(out: list[str], units: Units, i: int, j: int) -> None:
-    """Writes units i to j-1: shared heads once, line numbers at the start and at every tenth line."""
+    """Writes units i to j-1: shared heads once, line numbers at the start, at every tenth line, and where counting on would not give them."""
     texts, labels, heads, glued = units.texts, units.labels, units.heads, units.glued
     first = True
     repeat = ""
+    before = -2
     k = i
     while k < j:
+        begun = ""
         if glued is not None and glued[k]:
-            if not first:
-                out[-1] = out[-1][:-1]
+            begun = "" if first else out.pop()[:-1]
         elif repeat:  # after the raw line, of which the unit may be a piece
             out.append(repeat)
             repeat = ""
-        if labels is not None and labels[k]:
+        if labels is not None and not (glued is not None and glued[k]):
             label = labels[k]
-            number = label.rstrip("→\t:| ")
-            if first or number.endswith("0") or len(number) > 3:
+            number = int(label.rstrip("→\t:| ")) if label else -2
+            if label and (first or number % 10 == 0 or number > 999 or number != before + 1):
                 out.append(label)
+            before = number
         if heads is not None and heads[k]:
             head = heads[k]
             m = k
@@ -133,7 +143,7 @@ def _block(out: list[str], units: Units, i: int, j: int) -> None:
             k = m
             first = False
             continue
-        out.append(_escaped(texts[k]) + "\n")
+        out.append(_escaped(begun + texts[k]) + "\n")  # the joined line, for two pieces could make a marker
         if k in units.repeats:
             count, last = units.repeats[k]
             repeat += f"«×{count} to {last}»\n"
@@ -176,6 +186,7 @@ def _gap(cut: _Cut, part: Part, i: int, j: int, names: dict[str, int], plan: Pla
     failures = sum(level in (MUST, ALWAYS) for level in units.rank[i:j]) + sum([n for k, n in units.failures.items() if i <= k < j])
     if failures:
         what += f" {failures} failures" if failures > 1 else " 1 failure"
+    cut.fewer -= 8 + len(what) // 4 + sum(map(len, said)) // 3
     return f"«{prefix}{address}{what}{' ' if said else ''}{' '.join(said)}»"
 
 
@@ -191,8 +202,8 @@ def _escaped(text: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """Bytes that are not UTF-8 as U+FFFD: they stay addressable and fetch returns them exactly."""
-    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    """Each byte that is not UTF-8 as U+FFFD, on its own: decoded together, bytes around an escape code could become a marker."""
+    return text if text.isascii() else _NOT_UTF8.sub("\ufffd", text)
 
 
 def _prefix(part: Part, parts: Sequence[tuple[Part, Source]]) -> str:

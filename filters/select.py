@@ -39,6 +39,7 @@ PLANS = {
 # Characters: what a small output saves does not pay for a repeat. Up to the first only what was shown collapses,
 # from the second on the threshold is the plan's.
 _WHOLE, _FULL = 800, 4000
+_WORDS = 9  # terms that a gap hides at least; its marker costs about as many tokens
 _ASKED = 12  # the worth of a line's share in a term that the call or the task itself names
 _BLOCK = 320  # characters in which units are picked once a cap binds
 
@@ -84,14 +85,17 @@ def _odds(term: str) -> int:
 @lru_cache(maxsize=1 << 17)
 def _form(term: str) -> tuple[int, tuple[str, ...]]:
     odds = _odds(term)
-    return odds, (_NO_WORDS if odds == _NEVER else subwords(term))
+    return odds, (_NO_WORDS if odds == _NEVER else _parts(term))
+
+
+_parts = lru_cache(maxsize=1 << 17)(subwords)
 
 
 @lru_cache(maxsize=64)
 def _words(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """The terms of a text, and the sub-words of them that say something: three letters or more."""
     terms = frozenset(chain.from_iterable(terms_by_line(text)))
-    return terms, frozenset(word for term in terms for word in subwords(term) if len(word) > 2)
+    return terms, frozenset(word for term in terms for word in _parts(term) if len(word) > 2)
 
 
 def nameable(term: str, worth: int) -> bool:
@@ -123,7 +127,7 @@ def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
     if shown is not None:
         scores = [0 if hidden else score for score, hidden in zip(scores, shown, strict=True)]
     keep = _pick(scores, sizes, units, shown, plan, total)
-    _close(keep, sizes, units.rank, shown, plan)
+    _close(keep, sizes, rows, units.rank, shown, plan)
     return Selection(keep, rows, worth)
 
 
@@ -242,7 +246,7 @@ def _fewer(keep: bytearray, sizes: list[int], rank: bytearray, plan: Plan) -> in
     return used
 
 
-def _close(keep: bytearray, sizes: list[int], rank: bytearray, shown: bytearray | None, plan: Plan) -> None:
+def _close(keep: bytearray, sizes: list[int], rows: list[list[str]], rank: bytearray, shown: bytearray | None, plan: Plan) -> None:
     """Shows what a gap would not pay for."""
     n = len(keep)
     i = keep.find(0)
@@ -252,6 +256,8 @@ def _close(keep: bytearray, sizes: list[int], rank: bytearray, shown: bytearray 
             j = n
         if HIDDEN not in rank[i:j]:
             fresh = shown is None or 0 in shown[i:j]
-            if sum(sizes[i:j]) < (plan.gap if fresh else plan.shown):
+            size = sum(sizes[i:j])
+            # a rule of seventy dashes is one token: a gap has to hide words
+            if size < (plan.gap if fresh else plan.shown) or (size < 8 * _WORDS and sum(map(len, rows[i:j])) < _WORDS):
                 keep[i:j] = b"\1" * (j - i)
         i = keep.find(0, j)
