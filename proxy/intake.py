@@ -77,7 +77,7 @@ class Raw:
         fd, start = _regular_file(content)
         if fd >= 0:
             self._fd, self._start = fd, start
-        elif hasattr(content, "read") or hasattr(content, "__iter__"):
+        elif _is_stream(content):
             self._rest = _pieces(content)
         else:
             raise TypeError(f"an output is text, bytes, a stream of them, or named parts; {self.name} is {type(content).__name__}")
@@ -239,13 +239,20 @@ def _regular_file(content: Stream) -> tuple[int, int]:
         return -1, 0
 
 
+def _is_stream(content: Stream) -> bool:
+    """Whether it gives bytes or text in pieces; of a generator only its first piece can tell."""
+    if isinstance(content, (list, tuple)):
+        return all(isinstance(piece, (str, bytes, bytearray, memoryview)) for piece in content)
+    return hasattr(content, "read") or (hasattr(content, "__iter__") and not hasattr(content, "__contains__"))
+
+
 def _pieces(content: Stream) -> Iterator[bytes]:
     """The bytes of a stream in pieces of at most 1 MiB."""
     read = getattr(content, "read", None)
     for piece in iter(lambda: read(BLOCK), None) if read is not None else content:  # type: ignore[union-attr]
         if not piece and read is not None:
             return
-        data = to_bytes(piece) if isinstance(piece, str) else bytes(piece)
+        data = to_bytes(piece) if isinstance(piece, str) else bytes(memoryview(piece))  # bytes(3) would be three NULs
         if len(data) <= BLOCK:
             yield data
         else:

@@ -155,7 +155,8 @@ def _pieces(store: Store, output: Output, parts: Sequence[Part], address: Addres
         whole = [Piece(p.name, _open(store, output, p), 0, p.blob.size) for p in parts]
         return Pieces(whole), asked, ""
     fault: Invalid | None = None
-    for p in sorted(parts, key=lambda p: not p.blob.size):  # an empty part only where there is no other
+    # Markers leave out the names stdout and text; an empty part is meant only where there is no other.
+    for p in sorted(parts, key=lambda p: (not p.blob.size, p.name not in ("stdout", "text"))):
         source = _open(store, output, p)
         try:
             spans, where, note = _located(p, source, address)

@@ -159,10 +159,14 @@ def _grouped(line: str, shown: str) -> bool:
 
 
 @real
-def test_4_every_gap_leads_to_bytes(name: str, session: byref.Session) -> None:
-    view = capture(name, session)
-    for gap in view.gaps:
-        assert session.fetch(view.ref, f"{gap.part}:{gap.address}", max_tokens=None).data
+def test_4_every_gap_stands_in_the_view_with_an_address_that_leads_to_its_bytes(name: str, session: byref.Session) -> None:
+    call, stdout, stderr = output(name)
+    for parts in ({"stdout": stdout, "stderr": stderr}, {"stderr": stderr, "stdout": stdout}, {"text": stdout + stderr}):
+        view = session.capture(output=parts, **call)
+        for gap in view.gaps:
+            data = session.fetch(view.ref, f"{gap.part}:{gap.address}", max_tokens=None).data
+            said = re.search(rf"«((?:{gap.part}:)?{re.escape(gap.address)})[ »]", view.texts[gap.part])
+            assert data and said and session.fetch(view.ref, said[1], max_tokens=None).data == data
 
 
 def test_5_failures_stand_out_the_exit_code_and_the_error_are_in_the_view(session: byref.Session) -> None:

@@ -150,6 +150,8 @@ def test_a_name_that_no_address_can_carry_is_refused(name: object) -> None:
 
 
 def test_what_is_no_output_is_refused() -> None:
-    for value in (None, 3, 4.5, object()):
+    for value in (None, 3, 4.5, object(), [1, 2], {"json": {"a": 1}}, {"set": {"a"}}, [b"x", None]):
         with pytest.raises(TypeError, match="an output is"):
             parts(value, "text")  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        Raw("text", iter([3])).read()  # type: ignore[arg-type]
