@@ -11,6 +11,7 @@ from byref.filters.units import ANCHOR, HIDDEN, MUST, PLAIN, Units
 
 _INLINE, _LINE, _LONG = 160, 200, 300  # characters: a value on one line; elements of an array to a line; a piece of a string
 _BESIDE = 12  # records up to which their large values stand beside their rows, not after all rows
+_OPENING = 3  # pieces of a text that stand at its start: a heading, a table's head and first row
 _ANCHORS = 40  # lines of members outside of records that stand
 _ROWS = 8000  # characters of rows that always stand
 _WHOLE, _FULL = 2000, 8000  # characters of an output below which all is worth showing, and over which that fades
@@ -247,7 +248,7 @@ class Sheet:
         """What a piece of a text is worth by its form: entries and headings more than running words, these by their length."""
         if _ENTRY.fullmatch(text):
             return 4
-        return -len(text) // 25
+        return -len(text) // 15
 
     def string(self, document: Document, value: str, path: Path, label: str, depth: int, worth: int, rank: int) -> None:
         """A long string: the JSON in it, or its lines and sentences."""
@@ -259,7 +260,7 @@ class Sheet:
                 self.add(f"{' ' * min(depth, 6)}{label}", document, path, -2, rank=self._head(), worth=worth)
                 self.block(inner, depth=depth + 1, worth=worth)
                 return
-        self.pieces(document, path, value, 0, f'{label}"', '"', depth, worth, rank)
+        self.pieces(document, path, value, 0, f'{label}"', "" if document.text.endswith(value) else '"', depth, worth, rank)
 
     def pieces(self, document: Document, path: Path, body: str, start: int, label: str, close: str, depth: int, worth: int, rank: int = PLAIN) -> None:
         """A text by its lines, long lines by sentences. body is folded; start and the places are positions in it."""
@@ -267,7 +268,7 @@ class Sheet:
         indent = " " * min(depth, 6)
         ends = [found.end() for found in _BREAK.finditer(body, start)]
         ends.append(len(body))
-        begin = start
+        begin, opening = start, _OPENING
         for end in ends:
             line = _BREAK.sub("", body[start:end])
             if not line.strip() and end < len(body):
@@ -280,8 +281,11 @@ class Sheet:
                 if stop == len(body):
                     text += close
                 if text:
-                    self.add(f"{indent}{label}{text}" if not glued else text, document, path, begin, stop, rank=rank, worth=worth + self._prose(text), glued=glued)
-                    label, indent = "", " " * min(depth + bool(close), 6)
+                    first = opening > 0 or stop == len(body)
+                    opening -= 1
+                    self.add(f"{indent}{label}{text}" if not glued else text, document, path, begin, stop, glued=glued,
+                             rank=max(rank, ANCHOR) if first and not self._inside else rank, worth=worth + (4 if first else self._prose(text)))
+                    label, indent = "", " " * min(depth + 1, 6)
                     begin = stop
                 at, glued = stop, 1
                 if stop == end:
