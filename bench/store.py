@@ -13,9 +13,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-from byref.proxy.contracts import Capture, Event, Manifest, Part, View
+from byref.proxy.contracts import Blob, Capture, Event, Manifest, Part, Store, View
 from byref.proxy.store import open_store
 from byref.proxy.text import ref_of
 
@@ -44,25 +45,48 @@ def capture_of(scope: str, session: str, part: Part, arguments: str) -> Capture:
     return Capture(scope, session, session, None, ref, manifest, "operation/v1|shell|bench", View("", ()), shown, shown, 0.1, (event,))
 
 
+def take_in(store: Store, blocks: list[bytes], attempt: int) -> tuple[Blob, float]:
+    """100 MB through a writer and a commit: the blob, and MB a second."""
+    start, size, writer = time.perf_counter(), 0, store.writer()
+    while size < 100 * MB:
+        data = b"attempt %d offset %d\n" % (attempt, size) + blocks[size // MB % len(blocks)]
+        writer.write(data)
+        size += len(data)
+    blob = writer.finish()
+    store.commit(capture_of("/bench", "bench", Part("stdout", "text/plain", blob), f'{{"command":"log {attempt}"}}'))
+    return blob, size / MB / (time.perf_counter() - start)
+
+
+def speed(action: Callable[[bytes], object], blocks: list[bytes]) -> float:
+    start = time.perf_counter()
+    for _ in range(4):
+        for block in blocks:
+            action(block)
+    return 4 * sum(map(len, blocks)) / MB / (time.perf_counter() - start)
+
+
+def plain_write(folder: Path, blocks: list[bytes]) -> float:
+    start, size = time.perf_counter(), 0
+    with open(folder / "plain", "wb", buffering=0) as file:
+        while size < 100 * MB:
+            size += file.write(blocks[size // MB % len(blocks)])
+        os.fsync(file.fileno())
+    return size / MB / (time.perf_counter() - start)
+
+
 def intake(folder: Path) -> list[tuple[str, str]]:
-    """100 MB of log through a writer; lines from its middle. Run in a process of its own, so that its peak memory is the store's."""
+    """Three take-ins, each right beside its references; then lines from the middle. In a process of its own, for its peak memory."""
     blocks = [log_block(seed) for seed in range(8)]
     store = open_store(f"file:{folder}/store", max_bytes=10 << 30, max_age=1e9, clock=time.time)
-    warm = store.writer()
-    warm.write(blocks[0])
-    warm.finish()
+    take_in(store, [block[:2000] for block in blocks], -1)
     base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    speeds = []
+    figures = []
     for attempt in range(3):
-        start, size, writer = time.perf_counter(), 0, store.writer()
-        while size < 100 * MB:
-            data = b"attempt %d offset %d\n" % (attempt, size) + blocks[size // MB % 8]
-            writer.write(data)
-            size += len(data)
-        blob = writer.finish()
-        store.commit(capture_of("/bench", "bench", Part("stdout", "text/plain", blob), f'{{"command":"log {attempt}"}}'))
-        speeds.append(size / MB / (time.perf_counter() - start))
-    memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base) / 1000
+        blob, taken = take_in(store, blocks, attempt)
+        memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base) / 1000
+        import zstandard
+        figures.append((taken, speed(zstandard.ZstdCompressor(level=3).compress, blocks),
+                        speed(hashlib.blake2b(digest_size=32).update, blocks), plain_write(folder, blocks)))
     waits = []
     for attempt in range(200):
         start = time.perf_counter()
@@ -72,84 +96,74 @@ def intake(folder: Path) -> list[tuple[str, str]]:
         waits.append(1000 * (time.perf_counter() - start))
     store.close()
     waits.sort()
-    return [("take in 100 MB, best and worst of 3", f"{max(speeds):.0f}, {min(speeds):.0f} MB/s"),
-            ("  extra memory for it", f"{memory:.1f} MB"),
+    names = ("take in 100 MB, each of 3", "  reference beside each: zstd level 3 alone", "  reference: BLAKE2b-256 alone",
+             "  reference: plain write and fsync of 100 MB")
+    rows = [(name, ", ".join(f"{figure[number]:.0f}" for figure in figures) + " MB/s") for number, name in enumerate(names)]
+    rows.insert(1, ("  of zstd alone", ", ".join(f"{figure[0] / figure[1]:.2f}" for figure in figures)))
+    return [*rows, ("  extra memory", f"{memory:.1f} MB"),
             ("100 lines from the middle, opened and verified, p50 and p99", f"{waits[100]:.2f}, {waits[198]:.2f} ms")]
 
 
-def references(folder: Path) -> list[tuple[str, str]]:
-    """What the parts of a take-in cost alone: zstd, BLAKE2b, a plain write with fsync; and an fsync loop."""
-    import zstandard
-    blocks = [log_block(seed) for seed in range(8)]
-    size = sum(map(len, blocks)) * 5 / MB
-
-    def speed(action: object) -> str:
-        assert callable(action)
-        start = time.perf_counter()
-        for _ in range(5):
-            for block in blocks:
-                action(block)
-        return f"{size / (time.perf_counter() - start):.0f} MB/s"
-
-    rows = [("  reference: zstd level 3 alone", speed(zstandard.ZstdCompressor(level=3).compress)),
-            ("  reference: BLAKE2b-256 alone", speed(hashlib.blake2b(digest_size=32).update))]
-    with open(folder / "plain", "wb", buffering=0) as file:
-        start = time.perf_counter()
-        for _ in range(13):
-            for block in blocks:
-                file.write(block)
-        os.fsync(file.fileno())
-        rows.append(("  reference: plain write and fsync", f"{13 * sum(map(len, blocks)) / MB / (time.perf_counter() - start):.0f} MB/s"))
-    return [*rows, ("  reference: fsync loop of 4 KiB, p50 and longest", "{:.2f}, {:.1f} ms".format(*fsync_loop(folder, 2.0)))]
-
-
-def fsync_loop(folder: Path, seconds: float) -> tuple[float, float]:
-    """Milliseconds of an appended page and its fsync: the median and the longest."""
-    waits, end = [], time.perf_counter() + seconds
-    with open(folder / "loop", "ab", buffering=0) as file:
-        while (start := time.perf_counter()) < end:
-            file.write(bytes(4096))
-            os.fsync(file.fileno())
-            waits.append(1000 * (time.perf_counter() - start))
-    waits.sort()
-    return waits[len(waits) // 2], waits[-1]
-
-
-def write(root: str, number: int, seconds: float) -> None:
-    """One of eight writers: RATE small outputs a second, open loop; prints its commits' waits in ms."""
-    store = open_store(f"file:{root}", max_bytes=10 << 30, max_age=1e9, clock=time.time)
-    waits, begin, sent = [], time.perf_counter(), 0
+def paced(action: Callable[[int], None], seconds: float) -> list[float]:
+    """Does an action RATE times a second, as long as it keeps up; how long each took, in ms, sorted."""
+    waits, begin = [], time.perf_counter()
     while (now := time.perf_counter()) < begin + seconds:
-        due = begin + sent / RATE
+        due = begin + len(waits) / RATE
         if now < due:
             time.sleep(due - now)
-        writer = store.writer()
-        writer.write(b"writer %d output %d\n" % (number, sent) * 20)
-        part = Part("stdout", "text/plain", writer.finish())
         start = time.perf_counter()
-        store.commit(capture_of("/bench", f"writer-{number}", part, f'{{"command":"w {number} {sent}"}}'))
+        action(len(waits))
         waits.append(1000 * (time.perf_counter() - start))
-        sent += 1
+    return sorted(waits)
+
+
+def write(root: str, number: int, seconds: float) -> list[float]:
+    """One of eight writers of small outputs."""
+    store = open_store(f"file:{root}", max_bytes=10 << 30, max_age=1e9, clock=time.time)
+
+    def commit(step: int) -> None:
+        writer = store.writer()
+        writer.write(b"writer %d output %d\n" % (number, step) * 20)
+        part = Part("stdout", "text/plain", writer.finish())
+        store.commit(capture_of("/bench", f"writer-{number}", part, f'{{"command":"w {number} {step}"}}'))
+
+    waits = paced(commit, seconds)
     store.close()
-    waits.sort()
-    print(len(waits), waits[len(waits) // 2], waits[int(len(waits) * .99)], waits[-1])
+    return waits
+
+
+def sync(root: str, number: int, seconds: float) -> list[float]:
+    """The same pace of nothing but a page and its fsync, to a file of its own."""
+    with open(f"{root}.{number}", "ab", buffering=0) as file:
+        def append(_: int) -> None:
+            file.write(bytes(4096))
+            os.fsync(file.fileno())
+        return paced(append, seconds)
+
+
+def eight(kind: str, root: Path, seconds: float) -> tuple[str, str, float]:
+    """Eight processes of a kind: how many a second, the worst one's p50, p99 and longest, and the largest WAL in MB."""
+    wal = root / "catalog.db-wal"
+    running = [subprocess.Popen([sys.executable, __file__, kind, str(root), str(number), str(seconds)], stdout=subprocess.PIPE, text=True)
+               for number in range(WRITERS)]
+    largest, results = 0, []
+    while any(process.poll() is None for process in running):
+        largest = max(largest, wal.stat().st_size if wal.exists() else 0)
+        time.sleep(.02)
+    for process in running:
+        results.append([float(figure) for figure in process.communicate()[0].split()])
+    worst = [max(result[column] for result in results) for column in (1, 2, 3)]
+    return f"{sum(result[0] for result in results) / seconds:.0f}", "{:.1f}, {:.1f}, {:.0f} ms".format(*worst), largest / MB
 
 
 def writers(folder: Path, seconds: float = SECONDS) -> list[tuple[str, str]]:
-    """Eight processes at once; the WAL is looked at meanwhile."""
-    root = folder / "shared"
-    open_store(f"file:{root}", max_bytes=10 << 30, max_age=1e9, clock=time.time).close()
-    commands = [[sys.executable, __file__, "write", str(root), str(number), str(seconds)] for number in range(WRITERS)]
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
-    wal = 0
-    while any(process.poll() is None for process in running):
-        wal = max(wal, (root / "catalog.db-wal").stat().st_size if (root / "catalog.db-wal").exists() else 0)
-        time.sleep(.02)
-    results = [tuple(map(float, process.communicate()[0].split())) for process in running]
-    median, p99, longest = (sorted(result[i] for result in results)[-1] for i in (1, 2, 3))
-    return [(f"eight writers x {RATE}/s for {seconds:.0f} s: commits a second", f"{sum(result[0] for result in results) / seconds:.0f}"),
-            ("  a commit waits, worst writer's p50, p99, longest", f"{median:.1f}, {p99:.1f}, {longest:.0f} ms"),
-            ("  largest WAL", f"{wal / MB:.1f} MB")]
+    open_store(f"file:{folder}/shared", max_bytes=10 << 30, max_age=1e9, clock=time.time).close()
+    rate, waits, wal = eight("write", folder / "shared", seconds)
+    plain_rate, plain_waits, _ = eight("sync", folder / "loops", seconds / 2)
+    return [(f"eight writers x {RATE}/s for {seconds:.0f} s: commits a second", rate),
+            ("  a commit takes, worst writer's p50, p99, longest", waits), ("  largest WAL", f"{wal:.1f} MB"),
+            ("  reference: eight fsync loops at that pace, a second", plain_rate),
+            ("  reference: an fsync takes, worst loop's p50, p99, longest", plain_waits)]
 
 
 def run() -> list[tuple[str, str]]:
@@ -158,8 +172,7 @@ def run() -> list[tuple[str, str]]:
     try:
         command = [sys.executable, __file__, "intake", str(folder)]
         lines = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
-        rows = [(name, figure) for name, _, figure in (line.partition("\t") for line in lines)]
-        return rows + references(folder) + writers(folder)
+        return [(name, figure) for name, _, figure in (line.partition("\t") for line in lines)] + writers(folder)
     finally:
         shutil.rmtree(folder)
 
@@ -167,10 +180,11 @@ def run() -> list[tuple[str, str]]:
 def main(arguments: list[str]) -> None:
     if arguments[:1] == ["intake"]:
         print("\n".join("\t".join(row) for row in intake(Path(arguments[1]))))
-    elif arguments[:1] == ["write"]:
-        write(arguments[1], int(arguments[2]), float(arguments[3]))
+    elif arguments[:1] in (["write"], ["sync"]):
+        waits = (write if arguments[0] == "write" else sync)(arguments[1], int(arguments[2]), float(arguments[3]))
+        print(len(waits), waits[len(waits) // 2], waits[int(len(waits) * .99)], waits[-1])
     else:
-        print(BARS)
+        print(f"{BARS}; load {os.getloadavg()[0]:.1f}")
         for name, figure in run():
             print(f"{name:<64} {figure}")
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     Value: TypeAlias = int | float | str | bytes | None
     Row: TypeAlias = tuple[Value, ...]
+    Values: TypeAlias = tuple[Value, ...]
 
 PATIENCE = 5.0  # seconds that a writer waits for the others; a commit takes milliseconds
 PAGE = 4096

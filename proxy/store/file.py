@@ -9,7 +9,18 @@ from byref.proxy.store.blobs import BlobFile, BlobFolder, FileWriter
 from byref.proxy.store.catalog import PAGE, Catalog, blob_of, fault, number, string, text
 from byref.proxy.store.memo import first_of
 from byref.proxy.store.pending import Pending
-from byref.proxy.store.records import CALL, EVENT, call_of, event_of, insert_call, insert_event, outputs, read_manifest
+from byref.proxy.store.records import (
+    CALL,
+    EVENT,
+    INSERT_EVENT,
+    call_of,
+    call_values,
+    event_of,
+    event_values,
+    insert_call,
+    outputs,
+    read_manifest,
+)
 from byref.proxy.store.source import BytesSource
 from byref.proxy.text import check_ref
 
@@ -18,11 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from byref.proxy.contracts import Blob, Capture, Clock, Event, Output, Source
-    from byref.proxy.store.catalog import Row, Value, Write
+    from byref.proxy.store.catalog import Row, Value, Values, Write
     from byref.proxy.store.retention import Retention
 
 SMALL = 8 << 10  # bytes; up to here a blob lies in the catalog: no file, no folder and no zstandard for it
 WAL = 1000 * PAGE  # bytes of the WAL between checkpoints: 4 MB, a few hundred commits
+_OF_SESSION = "ref IN (SELECT ref FROM calls WHERE session = ?2 AND scope = ?1)"
 PURGE_PATIENCE = 5.0  # seconds that a purge waits for readers of the journal before it says that it could not end
 
 
@@ -74,17 +86,18 @@ class FileStore:
 
     def commit(self, capture: Capture) -> Capture:
         check_ref(capture.ref)
-        now = self._clock()
+        now, call = self._clock(), call_values(capture)
+        events = [event_values(capture.scope, event) for event in capture.events]
         try:
             with self._write() as write:
-                given = self._commit(write, self._retention(write, now), capture, now)
+                given = self._commit(write, self._retention(write, now), capture, call, events, now)
         except (Collision, StoreFull):
             self._pending.settle(capture.manifest)
             raise
         self._pending.settle(capture.manifest)
         return given
 
-    def _commit(self, write: Write, retention: Retention, capture: Capture, now: float) -> Capture:
+    def _commit(self, write: Write, retention: Retention, capture: Capture, call: Values, events: list[Values], now: float) -> Capture:
         scope = text(capture.scope)
         first = None
         if capture.call_id is not None:
@@ -109,16 +122,24 @@ class FileStore:
             write.run("UPDATE outputs SET captured = ?, signature = ?, shape = ?, closed = 0 WHERE seq = ?",
                       (now, text(capture.signature), text(capture.view.shape), seq))
             self._heal(write, capture)
-        write.run("INSERT INTO sessions VALUES (?, ?, 0) ON CONFLICT DO UPDATE SET closed = 0 WHERE closed", (scope, text(capture.session)))
+        self._open_session(write, scope, text(capture.session))
         if first is None:
             tick = write.row("SELECT max(tick) FROM calls WHERE context = ?", (text(capture.context),))
-            insert_call(write.run, capture, (number(tick[0]) if tick else 0) + 1, now)
-            for event in capture.events:
-                insert_event(write.run, capture.scope, event)
+            insert_call(write.run, call, (number(tick[0]) if tick else 0) + 1, now)
+            for event in events:
+                write.run(INSERT_EVENT, event)
         retention.apply(seq)
         if first is None:
             return capture
         return self._given(first, write.rows) or capture
+
+    def _open_session(self, write: Write, scope: Value, session: Value) -> None:
+        row = write.row("SELECT closed FROM sessions WHERE scope = ? AND session = ?", (scope, session))
+        if row is None:
+            write.run("INSERT INTO sessions VALUES (?, ?, 0)", (scope, session))
+        elif row[0]:
+            write.run("UPDATE sessions SET closed = 0 WHERE scope = ? AND session = ?", (scope, session))
+            write.run(f"UPDATE outputs SET closed = 0 WHERE scope = ?1 AND closed AND {_OF_SESSION}", (scope, session))
 
     def _insert(self, write: Write, retention: Retention, capture: Capture, now: float) -> int:
         scope, manifest = text(capture.scope), capture.manifest
@@ -234,16 +255,16 @@ class FileStore:
     def close_session(self, scope: str, session: str) -> None:
         with self._write() as write:
             write.run("UPDATE sessions SET closed = 1 WHERE scope = ? AND session = ?", (text(scope), text(session)))
-            write.run("UPDATE outputs SET closed = 1 WHERE scope = ?1 AND NOT closed"
-                      " AND ref IN (SELECT ref FROM calls WHERE session = ?2 AND scope = ?1)"
+            write.run(f"UPDATE outputs SET closed = 1 WHERE scope = ?1 AND NOT closed AND {_OF_SESSION}"
                       " AND NOT EXISTS (SELECT 1 FROM calls c JOIN sessions s ON s.scope = c.scope AND s.session = c.session"
                       " WHERE c.ref = outputs.ref AND c.scope = ?1 AND NOT s.closed)", (text(scope), text(session)))
 
     # ledger
 
     def log(self, scope: str, event: Event) -> None:
+        values = event_values(scope, event)
         with self._write(durable=False) as write:
-            insert_event(write.run, scope, event)
+            write.run(INSERT_EVENT, values)
 
     def events(self, scope: str | None = None, *, since: float = 0.0, session: str | None = None) -> Iterator[Event]:
         last = 0

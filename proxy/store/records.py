@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 EVENT = "id, kind, at, session, ref, tool, shape, numbers"
 CALL = "scope, session, context, call_id, ref, signature, elapsed, shape, passed, head, memo, lines, terms, manifest"
+INSERT_EVENT = "INSERT INTO events (scope, kind, at, session, ref, tool, shape, numbers) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 ROW = 512  # bytes that a row counts for beside its texts: its columns, its share of the indexes
 
 _OUTPUT = ("o.scope, o.seq, o.ref, o.tool, o.arguments, o.exit_code, o.is_error, o.signature, o.captured, o.shape,"
@@ -61,19 +62,24 @@ def read_manifest(stored: str) -> Manifest:
     return Manifest(tool, arguments, blobs, exit_code, is_error)
 
 
-def insert_call(run: Run, capture: Capture, tick: int, now: float) -> None:
-    """A call with the memo of its view, counted in the total of their bytes."""
+def call_values(capture: Capture) -> tuple[Value, ...]:
+    """What `insert_call` takes of a capture. Apart, since it may hash a whole text, and that is not to be done under the lock."""
     view = capture.view
     texts = texts_to_keep(view, capture.manifest)
     gaps: list[Json] = [[gap.part, gap.address, gap.count, gap.unit] for gap in view.gaps]
     memo = canonical([None if texts is None else list(texts), gaps])
     size = ROW + len(view.head) + len(memo) + len(capture.shown_lines) + len(capture.shown_terms)
-    run("INSERT INTO calls (scope, session, context, call_id, ref, signature, at, elapsed, tick, shown, orphan, bytes, shape, passed,"
-        " head, memo, lines, terms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, ?, ?, ?, ?, ?, ?, ?)",
-        (text(capture.scope), text(capture.session), text(capture.context), None if capture.call_id is None else text(capture.call_id),
-         capture.ref, text(capture.signature), now, capture.elapsed, tick, size, text(view.shape), int(view.passed), text(view.head),
-         text(memo), bytes(capture.shown_lines), bytes(capture.shown_terms)))
-    run("UPDATE totals SET calls = calls + ?", (size,))
+    return (
+        size, text(capture.scope), text(capture.session), text(capture.context), None if capture.call_id is None else text(capture.call_id),
+        capture.ref, text(capture.signature), capture.elapsed, text(view.shape), int(view.passed), text(view.head), text(memo),
+        bytes(capture.shown_lines), bytes(capture.shown_terms))
+
+
+def insert_call(run: Run, values: tuple[Value, ...], tick: int, now: float) -> None:
+    """A call with the memo of its view, counted in the total of their bytes."""
+    run("INSERT INTO calls (bytes, scope, session, context, call_id, ref, signature, elapsed, shape, passed, head, memo, lines, terms, at,"
+        " tick, shown, orphan) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0)", (*values, now, tick))
+    run("UPDATE totals SET calls = calls + ?", values[:1])
 
 
 def call_of(row: Row, manifest: Manifest) -> tuple[Capture, tuple[str, ...] | None]:
@@ -88,10 +94,10 @@ def call_of(row: Row, manifest: Manifest) -> tuple[Capture, tuple[str, ...] | No
     return capture, None if texts is None else tuple(texts)
 
 
-def insert_event(run: Run, scope: str, event: Event) -> None:
-    run("INSERT INTO events (scope, kind, at, session, ref, tool, shape, numbers) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (text(scope), text(event.kind), event.at, text(event.session), text(event.ref), text(event.tool), text(event.shape),
-         text(canonical(dict(event.numbers)))))
+def event_values(scope: str, event: Event) -> tuple[Value, ...]:
+    """What `INSERT_EVENT` takes of an event."""
+    return (text(scope), text(event.kind), event.at, text(event.session), text(event.ref), text(event.tool), text(event.shape),
+            text(canonical(dict(event.numbers))))
 
 
 def event_of(row: Row) -> Event:

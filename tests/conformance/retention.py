@@ -122,6 +122,19 @@ class RetentionSuite:
         assert fate(store, ref) == "held"
         store.close()
 
+    def test_a_session_that_goes_on_is_open_with_all_it_had(self, factory: Factory, clock: Clock) -> None:
+        store = factory(max_bytes=QUOTA, max_age=DAY, clock=clock)
+        old = keep(store, noise(200_000, 1), session="resumed")
+        clock.now += 1
+        young = keep(store, noise(500_000, 2), session="closed")
+        store.close_session(SCOPE, "closed")
+        store.close_session(SCOPE, "resumed")
+        keep(store, b"goes on\n", session="resumed")
+        for seed in range(3, 6):
+            keep(store, noise(460_000, seed))
+        assert (fate(store, young), fate(store, old)) == ("evicted", "held")
+        store.close()
+
     def test_closed_sessions_go_before_open_ones(self, factory: Factory, clock: Clock) -> None:
         store = factory(max_bytes=QUOTA, max_age=DAY, clock=clock)
         refs = {}

@@ -52,7 +52,7 @@ def test_a_call_comes_back(name: str, head: str, texts: tuple[str, ...], gaps: t
         view = View(head, texts, gaps, name, passed)
         return Capture(name, name, name, name, "r1", manifest, name, view, shown, shown[::-1], elapsed)
 
-    records.insert_call(catalog.run, made(texts), 1, 2.0)
+    records.insert_call(catalog.run, records.call_values(made(texts)), 1, 2.0)
     assert catalog.row("SELECT calls - (SELECT bytes FROM calls) FROM totals") == (0,)
     row = catalog.row(f"SELECT {records.CALL} FROM calls WHERE context = ?", (text(name),))
     assert records.call_of(row, manifest) == (made(()), None if passed and not texts else texts)
@@ -62,6 +62,6 @@ def test_a_call_comes_back(name: str, head: str, texts: tuple[str, ...], gaps: t
 @given(strings, st.dictionaries(strings, st.integers(-(1 << 60), 1 << 60), max_size=4))
 def test_an_event_comes_back(name: str, numbers: dict[str, int]) -> None:
     catalog, event = Memory(), Event(name, 1.5, name, "r1", name, name, numbers)
-    records.insert_event(catalog.run, name, event)
+    catalog.run(records.INSERT_EVENT, records.event_values(name, event))
     assert records.event_of(catalog.row(f"SELECT {records.EVENT} FROM events")) == event
     catalog.db.close()
