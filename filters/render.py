@@ -102,7 +102,7 @@ def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan) -> _Cu
     if units.rendered:
         cut.fewer = (source.size - len(text)) // 6
     else:
-        cut.fewer += sum(map(len, compress(cut.selection.rows, [not kept for kept in keep]))) + _HEAD * units.rank.count(HIDDEN)
+        cut.fewer += sum(map(len, compress(cut.selection.rows, [not kept for kept in keep]))) * 4 // 3 + _HEAD * units.rank.count(HIDDEN)
         cut.fewer += 2 * sum(keep) if units.labels is not None else 0
     cut.text = text = _printable(text)
     cut.changed = units.rendered or len(text) < source.size - 40

@@ -39,7 +39,7 @@ PLANS = {
 # Characters: what a small output saves does not pay for a repeat. Up to the first only what was shown collapses,
 # from the second on the threshold is the plan's.
 _WHOLE, _FULL = 800, 4000
-_WORDS = 9  # terms that a gap hides at least; its marker costs about as many tokens
+_WORDS = 6  # terms that a gap hides at least; its marker costs about as many tokens
 _ASKED = 12  # the worth of a line's share in a term that the call or the task itself names
 _BLOCK = 320  # characters in which units are picked once a cap binds
 
