@@ -1,0 +1,41 @@
+"""What demo.py needs beside the command line of byref: running it in a data folder of its own, and counting tokens."""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import byref
+from byref.proxy.text import estimate
+
+HERE = Path(__file__).resolve().parent.parent
+HOME = tempfile.TemporaryDirectory(prefix="byref-demo-")  # the demo leaves nothing behind
+BYREF = str(Path(sys.executable).with_name("byref"))
+
+
+def run(*command: str) -> subprocess.CompletedProcess[bytes]:
+    """Runs a command at the root of the checkout."""
+    env = {**os.environ, "BYREF_HOME": HOME.name, "GIT_PAGER": "cat", "COLUMNS": "160", "BYREF": ""}
+    return subprocess.run(command, capture_output=True, check=False, cwd=HERE, env=env, stdin=subprocess.DEVNULL)
+
+
+def through_byref(*command: str) -> tuple[str, str, bytes]:
+    """The view that an agent gets of a command's output, its ref ('' where the output passed whole), and the raw bytes."""
+    done = run(BYREF, "run", "--", *command)
+    view = (done.stdout + done.stderr).decode("utf-8", "replace")
+    head = byref.MARKER.match(view)
+    if not head:
+        return view, "", done.stdout + done.stderr
+    ref = head[0].strip("«»").split()[0]
+    return view, ref, b"".join(run(BYREF, "fetch", ref, "--part", part, "--all").stdout for part in ("stdout", "stderr"))
+
+
+def counter() -> tuple[str, object]:
+    """A name, and a function from text to its number of tokens."""
+    try:
+        import toktok
+        return "o200k tokens", lambda text: toktok.batch_count([text], "o200k_base")[0]
+    except ImportError:
+        return "tokens (built-in estimate)", estimate

@@ -1,0 +1,42 @@
+"""The examples run as they are printed, and stay short enough to be read at a glance."""
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+FILES = sorted(EXAMPLES.glob("*.py"))
+DEMO = {"demo.py", "demo_tools.py"}  # `make demo` runs these: whole test runs are too long to be a test
+
+
+def run(file: Path) -> str:
+    done = subprocess.run([sys.executable, "-W", "error", str(file)], capture_output=True, text=True, check=False, cwd=EXAMPLES)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_an_example_is_under_fifty_lines(file: Path) -> None:
+    assert len(file.read_text(encoding="utf-8").splitlines()) < 50
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if file.name not in DEMO], ids=lambda file: file.stem)
+def test_an_example_runs(file: Path) -> None:
+    assert run(file)
+
+
+def test_the_agent_sees_the_error_and_little_else() -> None:
+    said = run(EXAMPLES / "capture_and_fetch.py")
+    assert "ERROR request 1777: shard 4 refused the lease" in said
+    assert said.rstrip().endswith("all pages together are the raw bytes")
+
+
+def test_a_wrong_ref_is_told_to_the_agent_as_a_line() -> None:
+    assert "unknown: no output raaaaaaaaaa here" in run(EXAMPLES / "tool_wrapper.py")
+
+
+def test_both_streams_come_with_what_the_command_said_when_it_failed() -> None:
+    assert "no such table: leases" in run(EXAMPLES / "asynchronous.py")
