@@ -9,6 +9,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain
 from typing import TypeAlias
 
 from byref.filters.scanner import Number, Value
@@ -19,8 +21,7 @@ Write: TypeAlias = Callable[[str], str]  # a folded string body to what stands i
 _CELL, _ROW = 160, 240  # characters: longer strings stand on their own; a row's first part takes about so many
 _FEW, _NEARLY = 8, 85  # records from which, and percent of them by which, a value is the usual one
 _NEST, _WIDE = 80, 16  # characters of a nested value that stays in its row; members of a nested object that become columns
-# A string that could be taken for something else without its quotes
-_QUOTED = re.compile(r'["\[{\s]|.*[|\n\r\t]|(?:true|false|null|…|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|-?Infinity|NaN)$|.*\s$|$', re.S)
+_SCALAR = re.compile(r"true|false|null|…|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|-?Infinity|NaN")
 _PLAIN_NAME = re.compile(r"[^\s|{}\"=…]+")
 # Members that say little to a reader: addresses of other resources, hashes, pictures.
 _DULL = re.compile(
@@ -64,6 +65,7 @@ def short(value: Value, room: int, write: Write) -> str | None:
     return text if len(text) <= room else None
 
 
+@lru_cache(maxsize=4096)
 def dull(name: str) -> bool:
     """Whether a member of this name rarely matters: addresses, hashes, pictures."""
     return bool(_DULL.fullmatch(name))
@@ -106,28 +108,15 @@ class _Column:
 
 def table(records: Sequence[tuple[Path, tuple[tuple[str, Value], ...]]], write: Write, index: Sequence[str] = ()) -> Table:
     """Records, each with its path, as a table. index: the names of the records, where they have some."""
-    columns: dict[str, _Column] = {}
     rows: list[dict[str, str]] = []
     bigs: list[list[tuple[str, Path, Value]]] = []
     for path, record in records:
         cells: dict[str, str] = {}
         large: list[tuple[str, Path, Value]] = []
         _flatten(record, "", path, 0, cells, large, write)
-        for name, text in cells.items():
-            column = columns.get(name)
-            if column is None:
-                column = columns[name] = _Column(name, name.count("."), first=text, order=len(columns), usual=text)
-            column.count += 1
-            column.size += len(text)
-            if text != column.first:
-                column.same = False
-        for name, _, _ in large:
-            column = columns.get(name)
-            if column is None:
-                column = columns[name] = _Column(name, name.count("."), order=len(columns))
-            column.big += 1
         rows.append(cells)
         bigs.append(large)
+    columns = _columns(rows, bigs)
     n = len(rows)
     listed = [c for c in columns.values() if c.count > c.big]
     for column in columns.values():
@@ -157,6 +146,18 @@ def table(records: Sequence[tuple[Path, tuple[tuple[str, Value], ...]]], write: 
     return out
 
 
+def _bare(text: str) -> bool:
+    """Whether a string can stand without its quotes and be taken for nothing else."""
+    if not text or text[0] in '"[{ ' or text[-1] == " " or "|" in text:
+        return False
+    return text[0] not in "-0123456789tfn…IN" or _SCALAR.fullmatch(text) is None
+
+
+@lru_cache(maxsize=4096)
+def _vital(name: str) -> bool:
+    return bool(_VITAL.fullmatch(name))
+
+
 def _flatten(record: tuple[tuple[str, Value], ...], prefix: str, path: Path, depth: int, cells: dict[str, str],
              large: list[tuple[str, Path, Value]], write: Write) -> None:
     for ordinal, (key, value) in enumerate(record):
@@ -168,7 +169,7 @@ def _flatten(record: tuple[tuple[str, Value], ...], prefix: str, path: Path, dep
         elif isinstance(value, str):
             text = write(value)
             if len(text) <= _CELL:
-                cells[name] = f'"{text}"' if _QUOTED.match(text) else text
+                cells[name] = text if _bare(text) else f'"{text}"'
             else:
                 large.append((name, (*path, ordinal), value))
         elif isinstance(value, tuple) and 0 < len(value) <= _WIDE and depth < 2:
@@ -181,6 +182,18 @@ def _flatten(record: tuple[tuple[str, Value], ...], prefix: str, path: Path, dep
                 cells[name] = inline
 
 
+def _columns(rows: list[dict[str, str]], bigs: list[list[tuple[str, Path, Value]]]) -> dict[str, _Column]:
+    """What there is of every name, in the order in which they come first."""
+    large = Counter(name for big in bigs for name, _, _ in big)
+    columns: dict[str, _Column] = {}
+    for name in dict.fromkeys(chain(chain.from_iterable(rows), large)):
+        values = [row[name] for row in rows if name in row]
+        first = values[0] if values else ""
+        columns[name] = _Column(name, name.count("."), len(values), sum(map(len, values)), large.get(name, 0), first,
+                                values.count(first) == len(values), len(columns), first)
+    return columns
+
+
 def _grouped(columns: list[_Column], n: int) -> list[tuple[list[_Column], bool]]:
     """Columns in up to three groups: those that tell the records apart, the other values, addresses and hashes."""
     if not columns:
@@ -189,7 +202,7 @@ def _grouped(columns: list[_Column], n: int) -> list[tuple[list[_Column], bool]]
     dulls = {c.name for c in columns if (c.name != link and dull(c.name.rstrip("\0").rsplit(".", 1)[-1])) or c.name.startswith("_links.")}
     room = _ROW
     core: set[str] = set()
-    for column in sorted(columns, key=lambda c: (c.depth, not _VITAL.fullmatch(c.name.rsplit(".", 1)[-1]), c.order)):
+    for column in sorted(columns, key=lambda c: (c.depth, not _vital(c.name.rsplit(".", 1)[-1]), c.order)):
         size = 0 if column.same and column.count == n else column.size // n + 1
         if column.name not in dulls and size <= room:
             core.add(column.name)

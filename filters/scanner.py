@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -89,7 +89,7 @@ REPR = Level('"', "\\\\", "\\")  # JSON in a Python string literal
 class Document:
     """A JSON text at its level. Positions in `text` are those of the folded text; `raw` gives those of the output."""
 
-    __slots__ = ("_cursor", "_members", "_same", "base", "level", "text")
+    __slots__ = ("_cursor", "_members", "_same", "base", "level", "text", "write")
 
     def __init__(self, raw: str, level: Level = TOP, base: int = 0) -> None:
         """base: where raw begins in the output. Raises `Invalid` if raw holds the noncharacters that fold needs."""
@@ -98,6 +98,7 @@ class Document:
             raise Invalid("the text holds Unicode noncharacters; take bytes, such as b0-4096")
         self.text, self.level, self.base = text, level, base
         self._same = len(text) == len(raw)
+        self.write: Callable[[str], str] = str if text == raw else level.unfold  # a piece of text to what stands in the output
         self._cursor = (0, 0)
         self._members: dict[int, list[Member]] = {}
 

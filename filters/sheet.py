@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from byref.filters.places import Places
 from byref.filters.records import Path, dull, short, table
@@ -31,6 +32,10 @@ _K = int(os.environ.get('KP', '0'))
 _S = int(os.environ.get('KS', '2000'))
 
 
+# Where none of these stands, nothing says that it failed.
+_SIGNS = ("rror", "ail", "xception", "atal", "ault", "raceback", "ritical", "bort", "rash", "imed", "imeout", "uccess", '"ok"', "assed", "FA", "ERR", "EXC", "TIME")
+
+
 class Sheet:
     """Collects the units of one part, in order."""
 
@@ -42,6 +47,7 @@ class Sheet:
         self.worth: list[int] = []
         self.counts: list[int] = []
         self._lines = 0
+        self._suspect = True  # whether the text now cut may say that something failed
         self._inside = 0  # how many records the values now cut stand in
         self.glued = bytearray()
         self.sizes: dict[int, int] = {}
@@ -73,10 +79,12 @@ class Sheet:
             if not complete:
                 break
         prefix = self.places.prefix(document)
+        outer, self._suspect = self._suspect, any([sign in text for sign in _SIGNS])
         if len(roots) == 1:
             self.value(document, roots[0], (*prefix, 0), "", 0)
         elif roots:
             self.array(document, roots, prefix, "", 0, 0)
+        self._suspect = outer
         return at if roots else 0
 
     def block(self, document: Document, label: str = "", depth: int = 0, worth: int = 0) -> None:
@@ -122,8 +130,8 @@ class Sheet:
 
     def value(self, document: Document, value: Value, path: Path, label: str, depth: int, name: str = "", worth: int = 0) -> None:
         """One value. label: what stands before it; name: its key, which says what it is worth."""
-        text = short(value, _INLINE, document.level.unfold)
-        rank = _rank(name, value)
+        text = short(value, _INLINE, document.write)
+        rank = _rank(name, value) if self._suspect else PLAIN
         if name and dull(name):
             worth -= 8
         if text is not None and (label or value in ([], ()) or isinstance(value, str)):
@@ -137,7 +145,7 @@ class Sheet:
 
     def object(self, document: Document, value: tuple[tuple[str, Value], ...], path: Path, label: str, depth: int, worth: int) -> None:
         """Members one by one; objects that are alike as records whose index is their name."""
-        write = document.level.unfold
+        write = document.write
         if len(value) > 2 and _alike([item for _, item in value], 0.4):
             records = [((*path, i), f"{write(key)}: ", item) for i, (key, item) in enumerate(value) if isinstance(item, tuple)]
             self.records(document, records, path, label, depth, worth)
@@ -150,10 +158,11 @@ class Sheet:
         low = False  # members that say little stand together, so that they can be left out together
         for i, (key, item) in enumerate(value):
             text = short(item, _INLINE, write)
-            if line and (text is None or size + len(key) + len(text) > _INLINE or dull(key) != low or _rank(key, item)):
+            bad = self._suspect and _rank(key, item) == MUST
+            if line and (text is None or size + len(key) + len(text) > _INLINE or dull(key) != low or bad):
                 self._line(document, path, line, first, i - 1, depth, worth - 8 * low)
                 line, size = [], 0
-            if text is None or _rank(key, item):
+            if text is None or bad:
                 self.value(document, item, (*path, i), f'"{write(key)}":', depth, key, worth)
                 continue
             if not line:
@@ -180,7 +189,7 @@ class Sheet:
             self.records(document, [((*path, i, k), f"{i},{k}: ", item) for i, group in enumerate(value) if isinstance(group, list)
                                     for k, item in enumerate(group) if isinstance(item, tuple)], path, label, depth, worth)
             return
-        write = document.level.unfold
+        write = document.write
         indent = " " * min(depth, 6)
         self.add(f"{indent}{label}[", document, path, -2, rank=self._head() if label else PLAIN, worth=worth)
         line: list[str] = []
@@ -205,7 +214,7 @@ class Sheet:
         """Records as a table: the telling columns, then the others, then what is too large for a row. total: where they are a choice."""
         n, indent, top = len(records), " " * min(depth, 6), not self._inside
         keyed = not records[0][1][0].isdigit() if len(records[0][0]) == len(path) + 1 else False
-        cut = table([(place, record) for place, _, record in records], document.level.unfold, [index[:-2] for _, index, _ in records] if keyed else ())
+        cut = table([(place, record) for place, _, record in records], document.write, [index[:-2] for _, index, _ in records] if keyed else ())
         beside = n <= _BESIDE
         total = total or n
         numbered = keyed or total > n or len(records[0][0]) > len(path) + 1 or len(cut.groups) > 1 or any(cut.bigs)
@@ -223,7 +232,7 @@ class Sheet:
                 continue
             for i, ((place, index, record), row) in enumerate(zip(records, group.rows, strict=True)):
                 rank = ANCHOR if stands or top and not g and i in (0, n - 1) else PLAIN
-                if not g and failed(record):
+                if not g and self._suspect and failed(record):
                     rank = MUST
                 self.add(f"{indent} {index}{row}" if numbered else f"{indent} {row}", document, place, rank=rank, worth=value,
                          count=int(top and not g), source="" if group.dull else row)
@@ -252,7 +261,7 @@ class Sheet:
 
     def string(self, document: Document, value: str, path: Path, label: str, depth: int, worth: int, rank: int) -> None:
         """A long string: the JSON in it, or its lines and sentences."""
-        raw = document.level.unfold(value)
+        raw = document.write(value)
         if raw.lstrip("\\nrt \n")[:1] in ("{", "["):
             inner = Document(raw, document.level.inner(), -1)
             self.places.parents[inner] = (document, path)
@@ -264,7 +273,7 @@ class Sheet:
 
     def pieces(self, document: Document, path: Path, body: str, start: int, label: str, close: str, depth: int, worth: int, rank: int = PLAIN) -> None:
         """A text by its lines, long lines by sentences. body is folded; start and the places are positions in it."""
-        write = document.level.unfold
+        write = document.write
         indent = " " * min(depth, 6)
         ends = [found.end() for found in _BREAK.finditer(body, start)]
         ends.append(len(body))
@@ -316,18 +325,31 @@ def _alike(values: Sequence[Value], share: float) -> bool:
 
 def failed(value: Value) -> bool:
     """Whether a record says that something failed."""
-    return isinstance(value, tuple) and any(_rank(name, item) == MUST for name, item in value)
+    return isinstance(value, tuple) and any([_rank(name, item) == MUST for name, item in value])
+
+
+_SAYS_FAULT, _SAYS_STATE, _SAYS_GOOD, _SAYS_NOTHING = 1, 2, 3, 0
+
+
+@lru_cache(maxsize=4096)
+def _says(name: str) -> int:
+    """What a member of this name says of an outcome."""
+    return _SAYS_FAULT if _FAULT.fullmatch(name) or name == "isError" else _SAYS_STATE if _STATE.fullmatch(name) else _SAYS_GOOD if _GOOD.fullmatch(name) \
+        else _SAYS_NOTHING
 
 
 def _rank(name: str, value: Value) -> int:
     """MUST for members that say that something failed, and for what holds such members."""
-    if value is False:
-        return MUST if _GOOD.fullmatch(name) else PLAIN
-    if value is None or value in ("", "0", "[]", "{}", [], ()):
+    if isinstance(value, (list, tuple)):
+        if _says(name) == _SAYS_FAULT and value:
+            return MUST
+        inner = [value] if isinstance(value, tuple) else value if len(value) <= _BESIDE else []
+        return MUST if any([failed(item) for item in inner]) else PLAIN
+    says = _says(name)
+    if says == _SAYS_NOTHING or value is None:
         return PLAIN
-    if _FAULT.fullmatch(name) or value is True and name == "isError":
-        return MUST
-    if isinstance(value, str):
-        return MUST if not isinstance(value, Number) and _STATE.fullmatch(name) and _FAILED.fullmatch(value) else PLAIN
-    inner = [value] if isinstance(value, tuple) else value if isinstance(value, list) and len(value) <= _BESIDE else []
-    return MUST if any(failed(item) for item in inner) else PLAIN
+    if isinstance(value, bool):
+        return MUST if says == (_SAYS_FAULT if value else _SAYS_GOOD) else PLAIN
+    if says == _SAYS_FAULT:
+        return PLAIN if value in ("", "0", "[]", "{}", "none", "None") else MUST
+    return MUST if says == _SAYS_STATE and not isinstance(value, Number) and _FAILED.fullmatch(value) else PLAIN

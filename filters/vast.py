@@ -20,9 +20,11 @@ _DEEP = rf'[\[{{](?:[^"\[\]{{}}]++|{_STRING}|{_FLAT})*+[\]}}]'
 _DEEPER = rf'[\[{{](?:[^"\[\]{{}}]++|{_STRING}|{_DEEP})*+[\]}}]'
 _ITEM = re.compile(rf'[\s,]*+({_DEEPER}|{_STRING}|[^\s,:\[\]{{}}"]++)')
 _NAME = re.compile(rf'[\s,]*+({_STRING})\s*+:\s*+')
+# Members that may say so; what they hold decides. In folded text no string has an escape.
 _SUSPECT = re.compile(
-    r'"(?:[\w.-]*_)?(?:status|state|conclusion|outcome|level|severity)"\s*:\s*"(?:fail(?:ed|ure)?|error(?:ed)?|fatal|critical|aborted|crashed|timed?[_ -]?out)"|'
-    r'"(?:[\w.-]*_)?(?:errors?|exceptions?|fault|failures?|fatal|traceback)"\s*:\s*(?!null|false|0|""|\[\s*\]|\{\s*\})|"(?:success|ok)"\s*:\s*false', re.I)
+    r'"(?:[\w.-]*_)?(?:status|state|conclusion|outcome|level|severity)"\s*:\s*"(?:fail|error|fatal|critical|abort|crash|time)|'
+    r'"(?:[\w.-]*[_.-])?(?:errors?|exceptions?|fault|failures?|fatal|traceback|stack_?trace)"\s*:\s*(?!null|false|0[,\s}]|""|\[\s*\]|\{\s*\})|'
+    r'"(?:success|succeeded|ok|passed)"\s*:\s*false|"isError"\s*:\s*true', re.I)
 _NAMED = re.compile(r'"(?:[\w.-]*_)?(?:status|state|conclusion|outcome|level|severity|errors?|exceptions?|fault|failures?|fatal|traceback|success|ok)"', re.I)
 _SIGNS = ('"error', '"fail', '"exception', "_error")
 
@@ -60,7 +62,7 @@ def _container(sheet: Sheet, document: Document, start: int, path: Path, label: 
     while name := _NAME.match(text, at):
         begin = name.end()
         key = text[name.start(1):name.end(1)]
-        shown = f"{document.level.unfold(key)}:"
+        shown = f"{document.write(key)}:"
         place = (*path, len(members))
         item = _ITEM.match(text, begin, begin + _PIECE)
         if item is not None and item.start(1) == begin:
