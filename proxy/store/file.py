@@ -126,9 +126,11 @@ class FileStore:
         if first is None:
             tick = write.row("SELECT max(tick) FROM calls WHERE context = ?", (text(capture.context),))
             insert_call(write.run, call, (number(tick[0]) if tick else 0) + 1, now)
+            retention.add(calls=number(call[0]))
             for event in events:
                 write.run(INSERT_EVENT, event)
         retention.apply(seq)
+        retention.save()
         if first is None:
             return capture
         return self._given(first, write.rows) or capture
@@ -143,22 +145,21 @@ class FileStore:
 
     def _insert(self, write: Write, retention: Retention, capture: Capture, now: float) -> int:
         scope, manifest = text(capture.scope), capture.manifest
-        write.run("UPDATE totals SET seq = seq + 1, outputs = outputs + 1")
-        row = write.row("SELECT seq FROM totals")
-        seq = number(row[0]) if row else 0
+        retention.add(seq=1, outputs=1)
+        seq = retention.totals["seq"]
         write.run("INSERT INTO outputs (seq, scope, ref, tool, arguments, exit_code, is_error, signature, captured, shape)"
                   " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                   (seq, scope, capture.ref, text(manifest.tool), text(manifest.arguments), manifest.exit_code, int(manifest.is_error),
                    text(capture.signature), now, text(capture.view.shape)))
         for position, part in enumerate(manifest.parts):
-            blob = self._insert_blob(write, part.blob)
+            blob = self._insert_blob(write, retention, part.blob)
             write.run("INSERT INTO parts VALUES (?, ?, ?, ?, ?)", (seq, position, text(part.name), text(part.media), blob))
         if write.row("SELECT 1 FROM gone WHERE ref = ? AND scope = ?", (capture.ref, scope)):
             write.run("DELETE FROM gone WHERE ref = ? AND scope = ?", (capture.ref, scope))
             retention.adopt(capture.scope, capture.ref)
         return seq
 
-    def _insert_blob(self, write: Write, blob: Blob) -> int:
+    def _insert_blob(self, write: Write, retention: Retention, blob: Blob) -> int:
         row = write.row("SELECT id, data IS NULL FROM blobs WHERE digest = ?", (blob.digest,))
         if row is not None:
             self._heal_blob(write, blob.digest, bool(row[1]))
@@ -172,7 +173,7 @@ class FileStore:
                     raise Unknown(blob.digest)
                 content.place_again(blob.digest)
             stored = self._blobs.stored(blob.digest)
-        write.run("UPDATE totals SET blobs = blobs + 1, raw = raw + ?, files = files + ?", (blob.size, stored if data is None else 0))
+        retention.add(blobs=1, raw=blob.size, files=stored if data is None else 0)
         return write.run("INSERT INTO blobs (digest, size, lines, stored, data) VALUES (?, ?, ?, ?, ?)",
                          (blob.digest, blob.size, blob.lines, stored, data))
 
@@ -285,10 +286,6 @@ class FileStore:
 
     def _retention(self, write: Write, now: float) -> Retention:
         from byref.proxy.store.retention import Retention
-        for digest, in write.rows("SELECT digest FROM doomed"):
-            if not write.row("SELECT 1 FROM blobs WHERE digest = ?", (digest,)):
-                self._blobs.remove(string(digest))
-            write.run("DELETE FROM doomed WHERE digest = ?", (digest,))
         return Retention(write, self._blobs, self.max_bytes, now - self.max_age, self._catalog.wal_bytes)
 
     def gc(self) -> Usage:
@@ -297,7 +294,9 @@ class FileStore:
             known = "SELECT 1 FROM blobs WHERE digest = ?"
             orphans = [digest for digest in self._blobs.digests() if not self._catalog.read(known, (digest,))]
             with self._write() as write:
-                self._retention(write, self._clock()).apply(0, everything=True)
+                retention = self._retention(write, self._clock())
+                retention.apply(0, everything=True)
+                retention.save()
                 for digest in orphans:
                     if not write.row(known, (digest,)):
                         self._blobs.remove(digest)
@@ -311,7 +310,9 @@ class FileStore:
         try:
             self._blobs.sweep()
             with self._write() as write:
-                self._retention(write, self._clock()).purge(scope, ref, everywhere)
+                retention = self._retention(write, self._clock())
+                retention.purge(scope, ref, everywhere)
+                retention.save()
         except OSError as error:
             raise fault(error, self._root) from error
         if not self._catalog.truncate_wal(PURGE_PATIENCE):

@@ -76,10 +76,9 @@ def call_values(capture: Capture) -> tuple[Value, ...]:
 
 
 def insert_call(run: Run, values: tuple[Value, ...], tick: int, now: float) -> None:
-    """A call with the memo of its view, counted in the total of their bytes."""
+    """A call with the memo of its view."""
     run("INSERT INTO calls (bytes, scope, session, context, call_id, ref, signature, elapsed, shape, passed, head, memo, lines, terms, at,"
         " tick, shown, orphan) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0)", (*values, now, tick))
-    run("UPDATE totals SET calls = calls + ?", values[:1])
 
 
 def call_of(row: Row, manifest: Manifest) -> tuple[Capture, tuple[str, ...] | None]:

@@ -15,37 +15,59 @@ if TYPE_CHECKING:
 ROWS = 10  # tombstones and events may each take up a tenth of a quota that is used up
 MEMO = 4  # calls and their views a quarter of it
 SLACK = 64  # part of a quota that is freed beyond the need
+_TOTALS = ("seq", "outputs", "blobs", "raw", "files", "calls")
 STEP = 16  # outputs past their age that one commit takes along; the rest waits for the next, or for gc
 
 
 class Retention:
-    """Quota and age of one store, applied within the transaction `write`."""
+    """Quota and age of one store, applied within the transaction `write`.
+
+    totals: the row of that name, read once; `save` writes it back at the end of the transaction.
+    """
 
     def __init__(self, write: Write, blobs: BlobFolder, max_bytes: int, oldest: float, wal_bytes: int) -> None:
         self.write, self._blobs, self._max_bytes, self._oldest, self._wal_bytes = write, blobs, max_bytes, oldest, wal_bytes
+        row = write.rows(
+            "SELECT seq, outputs, blobs, raw, files, calls, EXISTS (SELECT 1 FROM doomed),"
+            " (SELECT captured FROM outputs ORDER BY captured LIMIT 1), (SELECT at FROM calls WHERE orphan ORDER BY id LIMIT 1)"
+            " FROM totals")[0]
+        self.totals = dict(zip(_TOTALS, map(number, row), strict=False))
+        self._may_expire = any(at is not None and float(at) < oldest for at in row[7:])
+        if row[6]:
+            self._remove_doomed()
+
+    def add(self, **changes: int) -> None:
+        for name, change in changes.items():
+            self.totals[name] += change
+
+    def save(self) -> None:
+        self.write.run("UPDATE totals SET seq = ?, outputs = ?, blobs = ?, raw = ?, files = ?, calls = ?", tuple(self.totals.values()))
+
+    def _remove_doomed(self) -> None:
+        """Files that a transaction let go, and that a kill kept from being removed."""
+        for digest, in self.write.rows("SELECT digest FROM doomed"):
+            if not self.write.row("SELECT 1 FROM blobs WHERE digest = ?", (digest,)):
+                self._blobs.remove(string(digest))
+            self.write.run("DELETE FROM doomed WHERE digest = ?", (digest,))
 
     def _excess(self, free: int = 0) -> int:
         """Bytes over the quota when this transaction is committed: files, WAL and catalog, less so many free pages of it."""
-        return self._total("files") + (self._pragma("page_count") - free) * PAGE + self._wal_bytes + SHM - self._max_bytes
+        return self.totals["files"] + (self._pragma("page_count") - free) * PAGE + self._wal_bytes + SHM - self._max_bytes
 
     def _pragma(self, name: str) -> int:
-        row = self.write.row("PRAGMA " + name)
-        return number(row[0]) if row else 0
-
-    def _total(self, name: str) -> int:
-        row = self.write.row(f"SELECT {name} FROM totals")
-        return number(row[0]) if row else 0
+        return number(self.write.rows("PRAGMA " + name)[0][0])
 
     def apply(self, keep: int, everything: bool = False) -> None:
         """Lets go of what is past its age, then of closed sessions' outputs and the oldest ones until the quota holds.
 
         keep: the seq of an output that stays. Raises `StoreFull` when it alone is too much.
         """
-        self._expire(keep, everything)
+        if self._may_expire or everything:
+            self._expire(keep, everything)
         if self._excess() <= 0:
             return
         self._trim_rows()
-        while self._total("calls") > self._max_bytes // MEMO and self._forget_oldest():
+        while self.totals["calls"] > self._max_bytes // MEMO and self._forget_oldest():
             pass
         # A little more than needed, so that a full store does not have to make room at every commit.
         while self._excess(self._pragma("freelist_count")) > -self._max_bytes // SLACK:
@@ -93,7 +115,7 @@ class Retention:
         blobs = self.write.rows("SELECT DISTINCT blob FROM parts WHERE seq = ?", (output.seq,))
         self.write.run("DELETE FROM parts WHERE seq = ?", (output.seq,))
         self.write.run("DELETE FROM outputs WHERE seq = ?", (output.seq,))
-        self.write.run("UPDATE totals SET outputs = outputs - 1")
+        self.add(outputs=-1)
         for blob, in blobs:
             if not self.write.row("SELECT 1 FROM parts WHERE blob = ? LIMIT 1", (blob,)):
                 self._remove_blob(blob)
@@ -101,7 +123,7 @@ class Retention:
     def _remove_blob(self, blob: Value) -> None:
         digest, size, stored, is_file = self.write.rows("SELECT digest, size, stored, data IS NULL FROM blobs WHERE id = ?", (blob,))[0]
         self.write.run("DELETE FROM blobs WHERE id = ?", (blob,))
-        self.write.run("UPDATE totals SET blobs = blobs - 1, raw = raw - ?, files = files - ?", (size, stored if is_file else 0))
+        self.add(blobs=-1, raw=-number(size), files=-number(stored) if is_file else 0)
         if is_file:
             digest = string(digest)
             self.write.run("INSERT OR IGNORE INTO doomed VALUES (?)", (digest,))
@@ -109,12 +131,10 @@ class Retention:
 
     def _change_calls(self, change: str, changed: tuple[Value, ...], where: str, values: tuple[Value, ...]) -> None:
         """Sets columns of calls and keeps the total of their bytes."""
-        total = f"(SELECT coalesce(sum(bytes), 0) FROM calls WHERE {where})"
-        self.write.run(f"UPDATE totals SET calls = calls - {total}", values)
-        ids = [row[0] for row in self.write.rows(f"SELECT id FROM calls WHERE {where}", values)]
-        for call in ids:
+        for call, before in self.write.rows(f"SELECT id, bytes FROM calls WHERE {where}", values):
             self.write.run(f"UPDATE calls SET {change} WHERE id = ?", (*changed, call))
-            self.write.run("UPDATE totals SET calls = calls + (SELECT bytes FROM calls WHERE id = ?)", (call,))
+            after = self.write.rows("SELECT bytes FROM calls WHERE id = ?", (call,))[0][0]
+            self.add(calls=number(after) - number(before))
 
     def adopt(self, scope: str, ref: str) -> None:
         """The output of these calls is held again."""
@@ -131,7 +151,7 @@ class Retention:
         oldest = f"SELECT id, bytes, at, orphan FROM calls WHERE {among} ORDER BY id LIMIT ?"
         found = self.write.rows(f"SELECT id, bytes FROM ({oldest}) WHERE {where}", (limit, *values))
         for call, size in found:
-            self.write.run("UPDATE totals SET calls = calls - ?", (size,))
+            self.add(calls=-number(size))
             self.write.run("DELETE FROM calls WHERE id = ?", (call,))
         return len(found)
 

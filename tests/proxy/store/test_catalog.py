@@ -240,6 +240,13 @@ def test_a_fault_within_a_transaction_leaves_nothing_of_it(tmp_path: Path) -> No
     cat.close()
 
 
+def test_no_connection_is_used_on_both_sides_of_a_fork(tmp_path: Path) -> None:
+    cat = catalog.Catalog(str(tmp_path / "c"), 1 << 20, 2 << 20)
+    assert in_child(lambda: (cat.read("SELECT count(*) FROM outputs"), len(catalog._ABANDONED))) == ([(0,)], 1)
+    assert cat.read("SELECT count(*) FROM outputs") == [(0,)] and catalog._ABANDONED == []
+    cat.close()
+
+
 @given(st.text(st.characters(codec=None, exclude_categories=())))
 def test_any_string_comes_back_from_sqlite(value: str) -> None:
     db = sqlite3.connect(":memory:")

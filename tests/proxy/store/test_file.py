@@ -171,6 +171,17 @@ def test_the_folder_stays_within_its_quota_under_small_outputs_and_views(tmp_pat
     store.close()
 
 
+def test_pages_that_small_outputs_leave_make_room_for_files(tmp_path: Path) -> None:
+    store, most = at(tmp_path / "s", max_bytes=2_000_000), 0
+    for seed in range(220):
+        keep(store, noise(7000, seed))
+    for seed in range(12):
+        keep(store, noise(200_000, seed))
+        most = max(most, disk_use(tmp_path / "s"))
+    assert most <= 2_200_000
+    store.close()
+
+
 def test_the_wal_stays_small(tmp_path: Path) -> None:
     store, most = at(tmp_path / "s"), 0
     for seed in range(300):
