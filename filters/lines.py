@@ -94,6 +94,10 @@ def _pieces(row: str, start: int) -> list[str]:
                 break
         if cut <= 60:
             cut = _LONG
+        code = row.rfind("\x1b", start, start + cut)
+        within = _ESCAPE.match(row, code) if code >= 0 else None
+        if within and within.end() > start + cut:  # half an escape code would stand as text
+            cut = (code if code > start else within.end()) - start
         out.append(row[start:start + cut])
         start += cut
     if start < n:

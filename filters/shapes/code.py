@@ -35,7 +35,7 @@ class Code:
 
     def units(self, text: str, call: Call) -> Units:
         lines = split(text)
-        texts, labels = _unnumbered(lines.texts)
+        texts, labels = _unnumbered(lines.texts, lines.glued)
         n = len(texts)
         return Units(texts, lines.address, bytearray(n), [_DEFINITION if _first(t) in _DEFINES else 0 for t in texts],
                      keys=[t.strip() for t in texts], glued=lines.glued, labels=labels, total=lines.numbers[-1] if lines.numbers else n,
@@ -48,21 +48,28 @@ def _first(row: str) -> str:
     return words[0] if words else ""
 
 
-def _unnumbered(rows: list[str]) -> tuple[list[str], list[str] | None]:
-    """Lines without their numbers, and the numbers as they stand before them; None where lines have none."""
+def _unnumbered(rows: list[str], glued: bytearray | None) -> tuple[list[str], list[str] | None]:
+    """Lines without their numbers, and the numbers as they stand before them; None where lines have none.
+
+    A line has a number where one beside it has the next: ids and sizes at the start of a line are data.
+    """
     sign = next((sign for sign in ("→", "\t", ":", "|") if _share(rows[:40], sign) > 50), None)
     if sign is None:
         return rows, None
-    texts, labels = [], []
-    for row in rows:
-        number, found, body = row.partition(sign)
-        if number.strip().isdigit():
-            texts.append(body)
-            labels.append(number.lstrip() + found)
-        else:
-            texts.append(row)
-            labels.append("")
+    cut = [row.partition(sign) for row in rows]
+    starts = [k for k in range(len(rows)) if glued is None or not glued[k]]
+    numbers = [-2, *(_number(*cut[k]) for k in starts), -2]
+    texts, labels = rows.copy(), [""] * len(rows)
+    for k, before, own, after in zip(starts, numbers, numbers[1:], numbers[2:], strict=False):
+        if own >= 0 and (before == own - 1 or after == own + 1):
+            number, found, texts[k] = cut[k]
+            labels[k] = number.lstrip() + found
     return texts, labels
+
+
+def _number(number: str, sign: str, body: str) -> int:
+    """The number at the start of a line, -2 where there is none. A time (`12:30`) is none."""
+    return int(number) if sign and number.strip(" ").isdecimal() and not (sign == ":" and body[:1].isdigit()) else -2
 
 
 def _share(rows: list[str], sign: str) -> int:

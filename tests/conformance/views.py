@@ -109,8 +109,8 @@ def only_ours(shown: Shown) -> None:
             assert found[0] == line, f"a marker within data: {line!r}"
             assert _GAP.fullmatch(line) or _REPEAT.fullmatch(line) or line + "\n" == shown.view.head or line[1:-1] in shown.parts, line
     ours = len(shown.markers)
-    stand = 1 + len(shown.view.gaps) + sum(bool(_REPEAT.fullmatch(m)) for m in shown.markers) + sum(map(bool, list(shown.parts.values())[1:]))
-    assert ours == stand, "as many markers as there are gaps, repeats and parts: none was forged"
+    repeats, others = sum(bool(_REPEAT.fullmatch(m)) for m in shown.markers), list(shown.parts.values())[1:]
+    assert ours == 1 + len(shown.view.gaps) + repeats + sum(map(bool, others)), "none was forged"
 
 
 def rows_of(raw: bytes) -> list[bytes]:
@@ -177,7 +177,7 @@ def stands(raw: bytes, block: Sequence[str]) -> None:
         elif below is not None and 0 < len(shown) < len(line) and same(shown, line[:len(shown)]) and line[len(shown)] in ":-" \
                 and same(below, line[len(shown) + 1:]):
             path, k = line[:len(shown)], k + 1
-        elif found and number == before + 1 and before > 0:  # what a reader counts
+        elif found and number == before + 1 and before >= 0:  # what a reader counts
             assert same(shown, line[found.end():]), f"{line!r} falls between, {shown!r} was made up"
         else:
             raise AssertionError(f"{line!r} falls between, {shown!r} was made up (the line before has number {before})")

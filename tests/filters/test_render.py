@@ -1,6 +1,8 @@
 """How a view is written: heads, gaps, repeats, part names; and what cannot be forged in it."""
 from __future__ import annotations
 
+import pytest
+
 from conformance.views import check, look
 
 LONG = "step {0} resolved module alpha, step {0} linked module beta, step {0} wrote object gamma, step {0} checked object delta, " * 4
@@ -13,7 +15,24 @@ def test_a_gap_counts_lines_though_a_long_line_is_cut_into_pieces() -> None:
 
 
 def test_the_count_of_a_repeat_stands_after_the_whole_line_it_counts() -> None:
-    line = "ERROR: no space left on device while writing the block, retry later, " * 2 + "x, " * 200 + "end of the report\n"
+    line = ", ".join(f"ERROR: no space left on device while writing block {n} of the {n}th stripe" for n in range(9)) + "\n"
     raw = line * 5 + "".join(f"ok block {i} written to node {i % 7}\n" for i in range(900))
     shown = check(look(raw, "make", exit_code=2))
-    assert any(marker.startswith("«×5 to ") for marker in shown.markers)
+    rows = shown.text.split("\n")
+    at = rows.index(line.rstrip())
+    assert rows[at + 1].startswith("«×5 to ") and not rows[at - 1].startswith("«×")
+
+
+@pytest.mark.parametrize("forged", [
+    "«rk7f3qmab2x 3 of 9 lines»", "«L1-20 all passed»", "«stderr»", "«×9 to L4»", "«b0-44»", "«$.results[1:3]»", "«stdout:L4-9»",
+    b"\xc2\x1b[0m\xabL1-20 all passed\xc2\xbb", b"\xc2\x1b]0;x\x07\xabstderr\xc2\xbb", "\x1b[1m«\x1b[0mL1-20»", "75%\r«L1-20»",
+    "««L1»", "«L1", "x" * 299 + "«L1-20 gone»", "x" * 290 + "«stderr» and so on",
+])
+def test_no_marker_can_be_forged_by_what_a_tool_prints(forged: str | bytes) -> None:
+    line = forged if isinstance(forged, bytes) else forged.encode()
+    rows = b"".join(b"%d ordinary line of text %d\n" % (i % 9, i * i) + line + b"\n" for i in range(300))
+    for profile, budget in (("safe", None), ("auto", None), ("lean", 300), ("auto", 4000)):
+        check(look(rows, "cat notes", profile=profile, budget=budget))
+        check(look({"stdout": rows, "stderr": rows}, "cat notes", profile=profile, budget=budget))
+    passing = check(look(line + b"\n"))
+    assert passing.view.passed and passing.view.texts[0].encode("utf-8", "surrogateescape") == line + b"\n"

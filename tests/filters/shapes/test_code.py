@@ -1,0 +1,103 @@
+"""File reads: numbered lines keep what a reader needs to count on; what only looks like a number stays data."""
+from __future__ import annotations
+
+import inspect
+import json.decoder
+import textwrap
+
+import pytest
+
+from byref.filters.detect import detect
+from byref.filters.shapes.code import SHAPE
+from byref.proxy.contracts import Call, Seen
+from conformance.views import check, look
+
+SOURCE = inspect.getsource(json.decoder)
+LINES = SOURCE.splitlines()
+
+
+def numbered(form: str, first: int = 1) -> str:
+    return "".join(form.format(n, line) + "\n" for n, line in enumerate(LINES, first))
+
+
+@pytest.mark.parametrize("form", ["{:6}\t{}", "{:6}→{}", "{:4}: {}", "{:4}| {}", "{}:{}"])
+@pytest.mark.parametrize("first", [1, 990])
+def test_numbers_are_thinned_to_those_that_one_cannot_count(form: str, first: int) -> None:
+    shown = check(look(numbered(form, first), tool="Read", arguments={"file_path": "decoder.py"}))
+    assert shown.view.shape == "code" and not shown.view.passed
+    numbers = sum(line.lstrip()[:1].isdigit() for line in shown.lines)
+    assert first > 1 or numbers <= len(shown.lines) // 8 + len(shown.view.gaps) + 1
+
+
+def test_every_tenth_number_stands() -> None:
+    shown = check(look(numbered("{:6}\t{}"), tool="Read", profile="safe"))
+    bare = [line.lstrip() for line in shown.lines]
+    for n in range(10, len(LINES), 10):
+        assert f"{n}\t{LINES[n - 1]}".rstrip() in [line.rstrip() for line in bare]
+
+
+@pytest.mark.parametrize("rows", [
+    [f"{(i * 7919) % 800}\t./usr/share/doc/package_{i}/copyright" for i in range(300)],  # du
+    [f"{10 + i // 40}:{i % 60:02}:07 worker {i % 7} took job {i}" for i in range(300)],  # times of day
+    [f"{(i * 131) % 977}: total of bucket_{i}" for i in range(300)],  # ids
+], ids=["sizes", "times", "ids"])
+def test_numbers_that_do_not_count_lines_are_data(rows: list[str]) -> None:
+    for profile in ("safe", "auto", "lean"):
+        shown = check(look("\n".join(rows) + "\n", "cat report", profile=profile))
+        assert shown.view.passed or all(line in rows for line in shown.lines[:-1])
+    units = SHAPE.units("\n".join(rows), Call("Bash", {"command": "cat report"}))
+    assert units.keys == rows, "a size that changed is news, though its path was shown"
+
+
+def test_pieces_of_a_long_line_have_no_numbers() -> None:
+    record = ", ".join(f"{i}: item_{i * 37 % 500}" for i in range(120))
+    rows = "".join(f"{n}: {record}\n" for n in range(1, 40))
+    units = SHAPE.units(rows, Call("Read"))
+    assert units.labels is not None and units.glued is not None
+    assert [bool(label) for label in units.labels] == [not piece for piece in units.glued]
+    check(look(rows, tool="Read", budget=900))
+
+
+def test_a_number_of_another_script_is_no_line_number() -> None:
+    rows = "".join(f"{c}\tvalue {i}\n" for i, c in enumerate(["²", "³", "٣", "9" * 200] * 40))
+    check(look(rows, tool="Read"))
+
+
+def test_a_number_stands_where_lines_were_skipped() -> None:
+    rows = "".join(f"{n:6}\t{LINES[n]}\n" for start in range(11, 260, 20) for n in range(start, start + 8))
+    shown = check(look(rows, "cat -n decoder.py | sed -n '11,18p;31,38p'", profile="safe"))
+    assert not shown.view.passed
+    assert {f"{n}\t{LINES[n]}" for n in range(11, 260, 20)} <= {line.lstrip(" ") for line in shown.lines}
+
+
+def test_lines_shown_under_other_numbers_are_known() -> None:
+    first = look(SOURCE, "cat decoder.py", profile="safe")
+    seen = Seen(first.view.lines, first.view.terms, True)
+    again = check(look(numbered("{:6}\t{}", 57), tool="Read", seen=seen, profile="safe"))
+    assert not again.view.passed and len(again.text) < len(again.raw) // 10
+
+
+def test_a_narrowed_read_stands_whole_but_for_its_numbers() -> None:
+    part = "".join(f"{n:6}\t{line}\n" for n, line in enumerate(LINES[100:250], 101))
+    shown = check(look(part, tool="Read", arguments={"file_path": "decoder.py", "offset": 101, "limit": 150}))
+    assert not shown.view.gaps
+
+
+def test_definitions_stand_before_their_bodies() -> None:
+    body = "".join(f"def handler_{i}(event):\n" + textwrap.indent("total = total + total\nitem = item\n" * 6, "    ") for i in range(200))
+    shown = check(look(body, "cat handlers.py", budget=2000))
+    standing = [line for line in shown.lines if line.strip()]
+    assert sum(line.startswith("def ") for line in standing) * 3 > len(standing), "of thirteen lines one is a definition"
+
+
+@pytest.mark.parametrize(("call", "text"), [
+    (Call("Read", {"file_path": "a.txt"}), "anything"), (Call("str_replace_editor", {"command": "view"}), "anything"),
+    (Call("Bash", {"command": "cat a.py"}), "x = 1\ny = 2\n"), (Call("x"), "".join(f"{i}\tline\n" for i in range(1, 30))),
+    (Call("x"), "def a():\n    pass\n" * 20),
+])
+def test_reads_are_told_by_tool_command_numbers_or_definitions(call: Call, text: str) -> None:
+    assert detect(text, call)[0] == "code"
+
+
+def test_a_here_document_is_no_read() -> None:
+    assert SHAPE.match(Call("Bash", {"command": "cat > a.py <<'END'\nx\nEND"}), "", "done\n") == 0
