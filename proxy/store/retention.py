@@ -79,8 +79,9 @@ class Retention:
                     raise StoreFull(f"this output alone is more than the store may hold ({self._max_bytes} bytes); raise the limit")
                 break
         # Free pages go back to the disk only where they would break the quota; else the next outputs take them.
-        if self._excess() > 0:
-            self.write.rows(f"PRAGMA incremental_vacuum({self._pragma('freelist_count')})")
+        # Python steps this pragma once, which frees one page.
+        for _ in range(min(self._pragma("freelist_count"), -(-self._excess() // PAGE))):
+            self.write.rows("PRAGMA incremental_vacuum(1)")
 
     def _expire(self, keep: int, everything: bool) -> None:
         limit = -1 if everything else STEP
