@@ -5,7 +5,7 @@ import hashlib
 import re
 import sys
 
-from demo_tools import BYREF, counter, run, through_byref
+from demo_tools import BYREF, counter, raw_of, run, view_of
 
 TESTS = ("-m", "pytest", "-n", "0", "-vv", "-p", "no:cacheprovider", "tests/proxy/test_signature.py", "tests/proxy/test_address.py",
          "tests/proxy/test_config.py", "tests/proxy/test_paging.py", "tests/filters")
@@ -17,31 +17,29 @@ COMMANDS = {
     "JSON page": (sys.executable, "-m", "pip", "inspect", "--local"),
     "small output": ("git", "status", "--short", "--branch"),
 }
-unit, tokens = counter()
-print(f"{unit}\n{'':14}{'raw':>10}{'view':>10}{'saved':>9}   command")
-seen, totals = {}, [0, 0]
-for name, command in COMMANDS.items():
-    view, ref, raw = through_byref(*command)
-    seen[name] = view, ref, raw
-    counts = tokens(raw.decode("utf-8", "replace")), tokens(view)
-    totals = [total + count for total, count in zip(totals, counts, strict=True)]
-    short = " ".join(command).replace(sys.executable, "python")
-    print(f"{name:14}{counts[0]:>10,}{counts[1]:>10,}{1 - counts[1] / max(1, counts[0]):>9.1%}   {short[:80]}", flush=True)
-print(f"{'all':14}{totals[0]:>10,}{totals[1]:>10,}{1 - totals[1] / max(1, totals[0]):>9.1%}")
-
-view, ref, raw = seen["test run"]
-print(f"\nThe test run as the agent sees it, in full:\n\n{view}")
-
+print("running", ", ".join(COMMANDS), "...\n", flush=True)
+views = {name: view_of(*command) for name, command in COMMANDS.items()}
+bare = run(*COMMANDS["grep"]).stdout
+view, ref = views["test run"]
 gap = re.search(r"«(?:stdout:)?(L(\d+)-(\d+))", view)
 assert gap, "the view of this test run hides nothing"
 fetched = run(BYREF, "fetch", ref, gap[1], "--part", "stdout", "--all").stdout
-hidden = b"".join(raw.splitlines(keepends=True)[int(gap[2]) - 1:int(gap[3])])
+report = run(BYREF, "report").stdout.decode()  # before all the raw bytes are fetched to count them, which no agent does
+
+unit, tokens = counter()
+print(f"{unit}\n{'':14}{'raw':>10}{'view':>10}{'saved':>9}   command")
+raws, totals = {name: raw_of(*view) for name, view in views.items()}, [0, 0]
+for name, command in COMMANDS.items():
+    counts = tokens(raws[name].decode("utf-8", "replace")), tokens(views[name][0])
+    totals = [total + count for total, count in zip(totals, counts, strict=True)]
+    print(f"{name:14}{counts[0]:>10,}{counts[1]:>10,}{1 - counts[1] / max(1, counts[0]):>9.1%}   {' '.join(command).replace(sys.executable, 'python')[:70]}")
+print(f"{'all':14}{totals[0]:>10,}{totals[1]:>10,}{1 - totals[1] / max(1, totals[0]):>9.1%}")
+print(f"\nThe test run as the agent sees it, in full:\n\n{view}")
+hidden = b"".join(raws["test run"].splitlines(keepends=True)[int(gap[2]) - 1:int(gap[3])])
 print(f"$ byref fetch {ref} {gap[1]}\n{fetched[:300].decode()}... {len(fetched):,} bytes")
 print(f"sha256 of what was fetched   {hashlib.sha256(fetched).hexdigest()}")
 print(f"sha256 of the raw lines      {hashlib.sha256(hidden).hexdigest()}")
 assert fetched == hidden
-_, _, stored = through_byref(*COMMANDS["grep"])
-bare = run(*COMMANDS["grep"]).stdout
-assert bare == stored, "grep, run without byref, printed other bytes than the store gives back"
+assert bare == raws["grep"], "grep, run without byref, printed other bytes than the store gives back"
 print(f"grep without byref, and all the store holds of it: the same {len(bare):,} bytes, {hashlib.sha256(bare).hexdigest()[:16]}…")
-print("\n$ byref report\n" + run(BYREF, "report").stdout.decode())
+print(f"\n$ byref report\n{report}")

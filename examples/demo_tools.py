@@ -21,15 +21,19 @@ def run(*command: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(command, capture_output=True, check=False, cwd=HERE, env=env, stdin=subprocess.DEVNULL)
 
 
-def through_byref(*command: str) -> tuple[str, str, bytes]:
-    """The view that an agent gets of a command's output, its ref ('' where the output passed whole), and the raw bytes."""
+def view_of(*command: str) -> tuple[str, str]:
+    """The view that an agent gets of a command's output, and its ref: '' where the output passed whole."""
     done = run(BYREF, "run", "--", *command)
     view = (done.stdout + done.stderr).decode("utf-8", "replace")
     head = byref.MARKER.match(view)
-    if not head:
-        return view, "", done.stdout + done.stderr
-    ref = head[0].strip("«»").split()[0]
-    return view, ref, b"".join(run(BYREF, "fetch", ref, "--part", part, "--all").stdout for part in ("stdout", "stderr"))
+    return view, head[0].strip("«»").split()[0] if head else ""
+
+
+def raw_of(view: str, ref: str) -> bytes:
+    """All that the store holds of an output, both streams."""
+    if not ref:
+        return view.encode()
+    return b"".join(run(BYREF, "fetch", ref, "--part", part, "--all").stdout for part in ("stdout", "stderr"))
 
 
 def counter() -> tuple[str, object]:
