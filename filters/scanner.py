@@ -73,6 +73,8 @@ class Level:
     def unfold(self, text: str) -> str:
         """What stands in the raw text for a piece of a folded one. unfold(a) + unfold(b) is unfold(a + b)."""
         if self.outer:
+            if text.isascii() and '"' not in text and "\n" not in text and "\t" not in text and "\r" not in text:
+                return text
             text = text.replace(_ODD, "\\").replace("\n", self.outer + "n").replace("\r", self.outer + "r").replace("\t", self.outer + "t")
             if self.quote != '"':
                 text = text.replace('"', self.quote)

@@ -275,31 +275,30 @@ class Sheet:
         """A text by its lines, long lines by sentences. body is folded; start and the places are positions in it."""
         write = document.write
         indent = " " * min(depth, 6)
-        ends = [found.end() for found in _BREAK.finditer(body, start)]
-        ends.append(len(body))
+        n = len(body)
+        lines = [found.span() for found in _BREAK.finditer(body, start)]
+        lines.append((n, n))
         begin, opening = start, _OPENING
-        for end in ends:
-            line = _BREAK.sub("", body[start:end])
-            if not line.strip() and end < len(body):
-                start = end
-                continue
+        for full, end in lines:  # where the line's text ends, and where the next line begins
             at, glued = start, 0
-            while True:
-                stop = end if end - at <= _LONG else _sentence(body, at, at + _LONG)
-                text = write(_BREAK.sub("", body[at:stop]))
-                if stop == len(body):
-                    text += close
-                if text:
-                    first = opening > 0 or stop == len(body)
-                    opening -= 1
-                    self.add(f"{indent}{label}{text}" if not glued else text, document, path, begin, stop, glued=glued,
-                             rank=max(rank, ANCHOR) if first and not self._inside else rank, worth=worth + (4 if first else self._prose(text)))
-                    label, indent = "", " " * min(depth + 1, 6)
-                    begin = stop
-                at, glued = stop, 1
-                if stop == end:
-                    break
             start = end
+            while at < full or (at == full == n and not glued and label):
+                stop = full if full - at <= _LONG else _sentence(body, at, at + _LONG)
+                last = end if stop == full else stop
+                piece = body[at:stop]
+                at = stop
+                if not piece or piece.isspace():
+                    if last < n or not label:
+                        continue
+                first = opening > 0 or last == n
+                opening -= 1
+                text = write(piece)
+                self.add(f"{indent}{label}{text}" if not glued else text, document, path, begin, last, glued=glued,
+                         rank=max(rank, ANCHOR) if first and not self._inside else rank, worth=worth + (4 if first else self._prose(text)))
+                label, indent = "", " " * min(depth + 1, 6)
+                begin, glued = last, 1
+        if close and begin > 0:
+            self.texts[-1] += close
 
 
 _ENTRY = re.compile(r"""\s*(?:[-*] )?["'`*\\]*[\w][\w .()/-]{0,40}["'`*\\]*:(?:\s.{0,60})?|\s*\\*#+ .{1,100}""")
