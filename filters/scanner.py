@@ -16,9 +16,10 @@ from typing import TypeAlias
 from byref.proxy.errors import Invalid
 
 # Noncharacters (Unicode 23.7): no text in interchange holds them. Two backslashes, an escaped quote, a
-# backslash, a backslash of an outer level, and a newline, return and tab that stand as themselves inside a string.
-_PAIR, _QUOTE, _BACK, _ODD, _LINE, _RETURN, _TAB = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5\ufdd6"
-_MARKS = re.compile("[\ufdd0-\ufdd6]")
+# backslash, a backslash of an outer level, a newline, return and tab that stand as themselves inside a string, a quote
+# that no inner level could have written, and the inner quote while it is told from that.
+_PAIR, _QUOTE, _BACK, _ODD, _LINE, _RETURN, _TAB, _BARE, _INNER = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5\ufdd6\ufdd7\ufdd8"
+_MARKS = re.compile("[\ufdd0-\ufdd8]")
 _STRING = r'"(?:[^"\\]++|\\(?:.|\Z))*+(?:"|\Z)'
 _SCALAR = re.compile(rf'{_STRING}|[^\s,:\[\]{{}}"]++', re.S)
 _BRACKET = re.compile(rf'(?:[^"\[\]{{}}]++|{_STRING})*+([\[\]{{}}]|\Z)', re.S)
@@ -61,10 +62,12 @@ class Level:
         if self.outer:
             raw = raw.replace("\n", _LINE).replace("\r", _RETURN).replace("\t", _TAB)
         if "\\" not in raw:
-            return raw
+            return raw.replace('"', _BARE) if self.quote != '"' else raw
         raw = raw.replace(self.back * 2, _PAIR).replace(self.back + self.quote, _QUOTE)
         if self.outer:
-            raw = raw.replace(self.quote, '"').replace(self.back, _BACK)
+            if self.quote != '"':
+                raw = raw.replace(self.quote, _INNER).replace('"', _BARE).replace(_INNER, '"')
+            raw = raw.replace(self.back, _BACK)
             for letter, char in (("n", "\n"), ("r", "\r"), ("t", "\t")):
                 raw = raw.replace(self.outer + letter, char)
             return raw.replace("\\", _ODD)
@@ -81,7 +84,7 @@ class Level:
         if text.isascii():
             return text
         text = text.replace(_QUOTE, self.back + self.quote).replace(_PAIR, self.back * 2).replace(_BACK, self.back)
-        return text.replace(_LINE, "\n").replace(_RETURN, "\r").replace(_TAB, "\t") if self.outer else text
+        return text.replace(_LINE, "\n").replace(_RETURN, "\r").replace(_TAB, "\t").replace(_BARE, '"') if self.outer else text
 
 
 TOP = Level()

@@ -1,0 +1,64 @@
+"""Rows say what the records say: null is not missing, a text is not a number, and nothing is rounded."""
+from __future__ import annotations
+
+from byref.filters.records import Table, dull, short, table
+from byref.filters.scanner import Number, Value, read
+
+
+def cut(*records: str) -> Table:
+    values: list[Value] = [found[0] for found in map(read, records) if found]
+    return table([((i,), value) for i, value in enumerate(values) if isinstance(value, tuple)], str)
+
+
+def test_null_missing_empty_and_look_alikes_can_be_told_apart() -> None:
+    group = cut('{"id":1,"a":null}', '{"id":2}', '{"id":3,"a":""}', '{"id":4,"a":"null"}', '{"id":5,"a":"12"}', '{"id":6,"a":12}', '{"id":7,"a":"x|y"}').groups[0]
+    assert group.names == ["id", "a"]
+    assert group.rows == ["1|null", "2", '3|""', '4|"null"', '5|"12"', "6|12", '7|"x|y"']
+
+
+def test_nested_objects_become_columns_and_short_arrays_stay_inline() -> None:
+    group = cut('{"id":1,"price":{"a":1.50,"b":[1,"x"]}}', '{"id":2,"price":{"a":2.0,"b":[]}}').groups[0]
+    assert group.names == ["id", "price.a", "price.b"] and group.rows == ['1|1.50|[1,"x"]', "2|2.0|[]"]
+
+
+def test_what_is_equal_everywhere_is_said_once_and_what_is_usual_is_said_unless() -> None:
+    rows = [f'{{"id":{i},"lang":"en","retracted":{"true" if i == 3 else "false"}}}' for i in range(10)]
+    group = cut(*rows).groups[0]
+    assert group.each == ["lang=en", "retracted=false"] and not group.strict
+    assert group.rows[2:5] == ["2", "3|retracted=true", "4"]
+
+
+def test_columns_with_the_same_values_share_a_heading() -> None:
+    group = cut('{"title":"a","display_name":"a","n":1}', '{"title":"b","display_name":"b","n":2}').groups[0]
+    assert group.names == ["title=display_name", "n"] and group.rows == ["a|1", "b|2"]
+
+
+def test_rare_members_stand_in_the_rows_that_have_them() -> None:
+    group = cut(*(f'{{"id":{i}{",%sx%s:%d" % (chr(34), chr(34), i) if i == 4 else ""}}}' for i in range(8))).groups[0]
+    assert group.names == ["id"] and group.rows[4] == "4|x=4" and group.rows[5] == "5"
+
+
+def test_a_repeated_name_is_a_column_of_its_own() -> None:
+    group = cut('{"s":"a","s":"b","n":1}', '{"s":"c","s":"d","n":2}').groups[0]
+    assert group.names == ["s", "s", "n"] and group.rows == ["a|b|1", "c|d|2"]
+
+
+def test_long_values_stand_apart_and_mark_their_cell() -> None:
+    long = "word " * 60
+    made = cut(f'{{"id":1,"text":"{long}"}}', '{"id":2,"text":"short"}', '{"id":3,"text":"x"}')
+    assert made.groups[0].rows == ["1|…", "2|short", "3|x"]
+    assert [[name for name, _, _ in large] for large in made.bigs] == [["text"], [], []]
+
+
+def test_addresses_and_hashes_come_last() -> None:
+    made = cut(*(f'{{"id":{i},"name":"n{i}","avatar_url":"http://x/{i}","node_id":"MDQ{i}","html_url":"http://y/{i}"}}' for i in range(3)))
+    assert made.groups[0].names == ["id", "name", "html_url"] and made.groups[-1].names == ["avatar_url", "node_id"] and made.groups[-1].dull
+    assert dull("events_url") and dull("_links") and not dull("status") and not dull("title")
+
+
+def test_short_keeps_numbers_and_gives_up_on_what_is_long() -> None:
+    value = read('{"a":[1E400,-0.0,"x",null,true],"b":{}}')
+    assert value is not None
+    assert short(value[0], 100, str) == '{"a":[1E400,-0.0,"x",null,true],"b":{}}'
+    assert short(value[0], 20, str) is None
+    assert short([Number("1")] * 1000, 50, str) is None

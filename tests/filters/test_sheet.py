@@ -1,0 +1,67 @@
+"""Values become lines that a reader can use and that can be left out one by one."""
+from __future__ import annotations
+
+import json
+
+from byref.filters.scanner import Document
+from byref.filters.sheet import Sheet, failed
+from byref.filters.units import ANCHOR, MUST
+
+
+def cut(value: object, raw: str = "") -> Sheet:
+    raw = raw or json.dumps(value)
+    sheet = Sheet(raw)
+    assert sheet.values(Document(raw)) == len(Document(raw).text.rstrip())
+    return sheet
+
+
+def test_short_members_share_lines_and_dull_ones_stand_together() -> None:
+    sheet = cut({"id": 1, "name": "x", "avatar_url": "http://a", "events_url": "http://b", "count": 60})
+    assert sheet.texts == ['"id":1,"name":"x"', '"avatar_url":"http://a","events_url":"http://b"', '"count":60']
+    assert sheet.worth[1] < 0 < sheet.worth[0]
+
+
+def test_a_member_that_failed_stands_alone_and_always() -> None:
+    sheet = cut({"id": 1, "error": "no such host", "n": 2})
+    assert sheet.texts[sheet.rank.index(MUST)] == '"error":"no such host"'
+
+
+def test_long_arrays_of_small_values_come_some_to_a_line() -> None:
+    sheet = cut({"versions": [f"0.0.{i}" for i in range(200)]})
+    assert sheet.texts[0] == '"versions":[' and all(len(text) < 240 for text in sheet.texts)
+    assert "".join(text.strip() for text in sheet.texts[1:]).count('"0.0.') == 200 - "".join(sheet.texts).count("[") + 1
+
+
+def test_arrays_of_arrays_of_records_are_one_table_that_says_which_is_whose() -> None:
+    sheet = cut([[{"no": "A1", "to": "X"}, {"no": "A2", "to": "Y"}], [{"no": "B1", "to": "Y"}]])
+    assert sheet.texts == ["[3 {no|to}]", " 0,0: A1|X", " 0,1: A2|Y", " 1,0: B1|Y"]
+
+
+def test_large_values_of_few_records_stand_beside_their_rows() -> None:
+    sheet = cut([{"url": f"http://x/{i}", "text": f"page {i}. " * 60} for i in range(3)])
+    rows = [i for i, text in enumerate(sheet.texts) if text.startswith((" 0: ", " 1: ", " 2: "))]
+    assert len(rows) == 3 and rows[1] > rows[0] + 1
+    assert sheet.texts[rows[0] + 1].lstrip().startswith('0.text:"page 0.')
+
+
+def test_an_index_that_stands_in_its_record_is_said_once() -> None:
+    sheet = cut({f"card_{i}": {"id": f"card_{i}", "brand": "visa" if i % 2 else "mc", "last": f"{i}{i}"} for i in range(4)})
+    assert sheet.texts[0] == "{4 id: {brand|last}}" and sheet.texts[1] == ' card_0: mc|"00"'
+
+
+def test_json_in_a_string_is_cut_as_json_and_a_text_by_its_lines() -> None:
+    inner = json.dumps([{"id": i, "title": f"title {i}"} for i in range(12)])
+    sheet = cut({"text": inner, "log": "first line\n\nsecond line\n" + "x" * 200})
+    assert '[12 {id|title}]' in [text.strip() for text in sheet.texts]
+    assert '"log":"first line' in sheet.texts and " second line" in sheet.texts
+
+
+def test_failed_looks_at_states_flags_and_faults_but_not_at_their_absence() -> None:
+    assert failed((("status", "failed"),)) and failed((("success", False),)) and failed((("error", (("code", "x"),)),)) and failed((("a", (("error", "x"),)),))
+    assert not failed((("error", None), ("errors", []), ("status", "ok"), ("isError", False), ("exception", ""), ("success", True)))
+
+
+def test_worth_fades_only_in_large_outputs() -> None:
+    small, large = cut({"a_url": "http://x", "b": 1}), cut({"a_url": "http://x", "b": "word " * 4000})
+    assert small.units().worth[0] == 0 > large.units().worth[0]
+    assert ANCHOR in large.rank
