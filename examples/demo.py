@@ -32,7 +32,8 @@ raws, totals = {name: raw_of(*view) for name, view in views.items()}, [0, 0]
 for name, command in COMMANDS.items():
     counts = tokens(raws[name].decode("utf-8", "replace")), tokens(views[name][0])
     totals = [total + count for total, count in zip(totals, counts, strict=True)]
-    print(f"{name:14}{counts[0]:>10,}{counts[1]:>10,}{1 - counts[1] / max(1, counts[0]):>9.1%}   {' '.join(command).replace(sys.executable, 'python')[:70]}")
+    typed = " ".join(command).replace(sys.executable, "python")[:70]
+    print(f"{name:14}{counts[0]:>10,}{counts[1]:>10,}{1 - counts[1] / max(1, counts[0]):>9.1%}   {typed}")
 print(f"{'all':14}{totals[0]:>10,}{totals[1]:>10,}{1 - totals[1] / max(1, totals[0]):>9.1%}")
 print(f"\nThe test run as the agent sees it, in full:\n\n{view}")
 hidden = b"".join(raws["test run"].splitlines(keepends=True)[int(gap[2]) - 1:int(gap[3])])
