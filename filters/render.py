@@ -13,14 +13,16 @@ from byref.filters.sieve import HUGE, sieve
 from byref.filters.units import ALWAYS, HIDDEN, MUST, Units
 from byref.proxy.contracts import Call, Gap, Part, Seen, Source, View
 from byref.proxy.errors import ConfigError
-from byref.proxy.text import SMALL, estimate
+from byref.proxy.text import SMALL, estimate, main_part
 
 # All that is ours in a view: a head starts with a ref; a gap with an address; a repeat with its count; a part's name stands alone.
 _NAMES = 1200  # characters of names in one gap: beyond, they are a list and no scent
 _FAMILY = 2
+_SHORT = 14  # characters of a program's name in a head
 _HEAD = 20  # tokens of a head, at most
 _NO_DIGITS = {digit: None for digit in range(48, 58)}
 _JSON_MAX = 32 << 20  # bytes of JSON that are cut into records; beyond, lines are sieved
+_PART = re.compile(r"[\w.-]{1,32}")
 _NOT_UTF8 = re.compile("[\ud800-\udfff]")
 MARKER = re.compile(r"«(?:r[a-z2-7]{10}\b|(?:[\w.-]{1,32}:)?(?:L\d|b\d|\$)|×\d|[\w.-]{1,32}»)[^«»\n]*»?")
 
@@ -31,14 +33,17 @@ def view(ref: str, parts: Sequence[tuple[Part, Source]], call: Call, seen: Seen,
         raise ConfigError(f"no profile {profile!r}; there are {', '.join(PLANS)}")
     plan = PLANS[profile]
     if budget is not None:
-        plan = replace(plan, cap=max(200, budget * 3))
-    cut = [_part(part, source, call, seen, plan) for part, source in parts]
+        plan = replace(plan, cap=max(200, budget * 3 // max(1, sum(source.size > 0 for _, source in parts))))
+    main = main_part([part.name for part, _ in parts])
+    cut = [_part(part, source, call, seen, plan, part.name == main) for part, source in parts]
     size, total = sum(source.size for _, source in parts), sum(c.size for c in cut)
     reduced = [c for c in cut if c.gaps or c.changed]
     head = _head(ref, call, cut) if reduced else ""
-    if not reduced or size <= SMALL or total + len(head) + 1 > size - max(64, size // 16) or sum(c.fewer for c in cut) < _HEAD:
-        return View("", tuple(c.raw if c.raw is not None else _text(source.read()) for c, (_, source) in zip(cut, parts, strict=True)),
-                    shape=cut[0].shape if cut else "text", lines=frozenset().union(*(c.all_lines() for c in cut)), terms=frozenset().union(*(c.all_terms() for c in cut)))
+    unnamed = [part for part, _ in parts if not _PART.fullmatch(part.name)]  # no marker could name them
+    if not reduced or unnamed or size <= SMALL or total + len(head) + 1 > size - max(64, size // 16) or sum(c.fewer for c in cut) < _HEAD:
+        raws = tuple(c.raw if c.raw is not None else _text(source.read()) for c, (_, source) in zip(cut, parts, strict=True))
+        return View("", raws, shape=cut[0].shape if cut else "text", lines=frozenset().union(*(c.all_lines() for c in cut)),
+                    terms=frozenset().union(*(c.all_terms() for c in cut)))
     texts = tuple(_prefix(part, parts) + c.text for (part, _), c in zip(parts, cut, strict=True))
     return View(head + "\n", texts, tuple(g for c in cut for g in c.gaps), max(cut, key=lambda c: len(c.units.texts)).shape, False,
                 frozenset().union(*(c.shown_lines() for c in cut)), frozenset().union(*(c.shown_terms() for c in cut)))
@@ -47,10 +52,10 @@ def view(ref: str, parts: Sequence[tuple[Part, Source]], call: Call, seen: Seen,
 class _Cut:
     """One part, cut and chosen: its text, its gaps, and what it shows."""
 
-    __slots__ = ("changed", "fewer", "gaps", "named", "raw", "selection", "shape", "shown", "size", "text", "units")
+    __slots__ = ("changed", "fewer", "gaps", "main", "named", "raw", "selection", "shape", "shown", "size", "text", "units")
 
-    def __init__(self, raw: str | None, shape: str, units: Units, selection: Selection) -> None:
-        self.raw, self.shape, self.units, self.selection = raw, shape, units, selection
+    def __init__(self, raw: str | None, shape: str, units: Units, selection: Selection, main: bool) -> None:
+        self.raw, self.shape, self.units, self.selection, self.main = raw, shape, units, selection, main
         self.gaps: list[Gap] = []
         self.named: set[str] = set()
         self.text, self.changed, self.size = "", False, 0
@@ -73,14 +78,14 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan) -> _Cut:
+def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan, main: bool) -> _Cut:
     raw = None
     if source.size < HUGE or (source.size < _JSON_MAX and _text(source.read(0, 4096)).lstrip()[:1] in ("{", "[")):
         raw = _text(source.read())
         shape, units = detect(raw, call, part.media)
     if raw is None or (source.size >= HUGE and shape != "json"):
         raw, shape, units = None, "text", sieve(source)
-    cut = _Cut(raw, shape, units, select(units, call, seen, plan))
+    cut = _Cut(raw, shape, units, select(units, call, seen, plan), main)
     out: list[str] = []
     keep, n = cut.selection.keep, len(units.texts)
     names = _names(cut.selection)
@@ -181,9 +186,9 @@ def _gap(cut: _Cut, part: Part, i: int, j: int, names: dict[str, int], plan: Pla
             room -= len(term) + 1
             cut.named.add(term)
             del names[term]
-    prefix = "" if part.name in ("stdout", "text") else part.name + ":"
+    prefix = "" if cut.main else part.name + ":"
     what = f" {count} {units.name}" if units.name != "lines" and count else ""
-    failures = sum(level in (MUST, ALWAYS) for level in units.rank[i:j]) + sum([n for k, n in units.failures.items() if i <= k < j])
+    failures = _failures(units, i, j)
     if failures:
         what += f" {failures} failures" if failures > 1 else " 1 failure"
     cut.fewer -= 8 + len(what) // 4 + sum(map(len, said)) // 3
@@ -195,6 +200,12 @@ def _count(units: Units, i: int, j: int) -> int:
     if units.counts is not None:
         return sum(units.counts[i:j])
     return j - i - (sum(units.glued[i:j]) if units.glued is not None else 0)
+
+
+def _failures(units: Units, i: int, j: int) -> int:
+    """How many distinct failures have their first report among units i to j-1. Ranks tell it of records alone: a heading is no failure."""
+    found = sum([count for k, count in units.failures.items() if i <= k < j])
+    return found + (sum(units.rank[k] in (MUST, ALWAYS) and k not in units.failures for k in range(i, j)) if units.rendered else 0)
 
 
 def _escaped(text: str) -> str:
@@ -219,7 +230,9 @@ def _head(ref: str, call: Call, cuts: list[_Cut]) -> str:
         stands = sum(compress(units.counts, keep))
     else:
         stands = sum(keep) - (sum(compress(units.glued, keep)) if units.glued is not None else 0)
-    status = f" {program(call)} exit {call.exit_code}:" if call.exit_code else " error:" if call.is_error else ""
+    name = program(call)
+    who = f" {name}" if len(name) <= _SHORT and name.isascii() else ""
+    status = f"{who} exit {call.exit_code}:" if call.exit_code else " error:" if call.is_error else ""
     return f"«{ref}{status} {stands} of {total} {units.name}»"
 
 

@@ -7,7 +7,7 @@ from byref.proxy.errors import Corrupt, Invalid, Unknown
 from byref.proxy.intake import to_bytes, to_text
 from byref.proxy.paging import Piece, Pieces, binary_room, page_end
 from byref.proxy.signature import command_line
-from byref.proxy.text import check_ref, estimate, project
+from byref.proxy.text import check_ref, estimate, main_part, project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,8 +155,9 @@ def _pieces(store: Store, output: Output, parts: Sequence[Part], address: Addres
         whole = [Piece(p.name, _open(store, output, p), 0, p.blob.size) for p in parts]
         return Pieces(whole), asked, ""
     fault: Invalid | None = None
-    # Markers leave out the names stdout and text; an empty part is meant only where there is no other.
-    for p in sorted(parts, key=lambda p: (not p.blob.size, p.name not in ("stdout", "text"))):
+    # Markers leave out the main part's name; an empty part is meant only where there is no other.
+    main = main_part([p.name for p in parts])
+    for p in sorted(parts, key=lambda p: (not p.blob.size, p.name != main)):
         source = _open(store, output, p)
         try:
             spans, where, note = _located(p, source, address)

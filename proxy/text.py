@@ -13,7 +13,7 @@ from byref.proxy.errors import Invalid
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Protocol
 
     class Pattern(Protocol):
@@ -87,6 +87,11 @@ def check_ref(ref: str) -> str:
     if not (isinstance(ref, str) and 0 < len(ref) <= 64 and ref.isascii() and ref.isalnum()):
         raise Invalid("a ref is 1 to 64 letters and digits, such as rk7f3qmab2x, as it stands in a view's first line")
     return ref
+
+
+def main_part(names: Sequence[str]) -> str:
+    """The part that an address without a part's name means: stdout, else text, else the first; empty where there is none."""
+    return next((name for name in ("stdout", "text") if name in names), names[0] if names else "")
 
 
 def estimate(text: str) -> int:
