@@ -99,8 +99,8 @@ def _words(text: str) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def nameable(term: str, worth: int) -> bool:
-    """Whether a gap may name this term: numbers, times and temporary paths only where the call or the task points at them."""
-    return worth > 2 or (worth > 0 and _form(term)[0] > -7 and not term.startswith("/tmp/"))
+    """Whether a gap may name this term: numbers, times and temporary paths only where the call or the task points at them; no binary."""
+    return term.isprintable() and (worth > 2 or (worth > 0 and _form(term)[0] > -7 and not term.startswith("/tmp/")))
 
 
 def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
@@ -202,7 +202,8 @@ def _pick(scores: list[int], sizes: list[int], units: Units, shown: bytearray | 
         blocks = [order]
     else:
         anchors = [[i] for i in order if rank[i] == ANCHOR]
-        blocks = anchors + sorted(_blocks(order, sizes, rank), key=lambda block: (-(sum([smooth[i] for i in block]) // len(block)), block[0]))
+        ranked = sorted((-(sum([smooth[i] for i in block]) // len(block)), block) for block in _blocks(order, sizes, rank))
+        blocks = anchors + [block for _, block in ranked]
     for block in blocks:
         size = sum([sizes[i] for i in block])
         if used + size <= plan.cap:

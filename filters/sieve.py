@@ -33,7 +33,8 @@ _DIGITS = b"0123456789"
 
 @cache
 def _suspect() -> Pattern:
-    return pattern(r"(?i)error|fatal|fail|panic|exception|traceback|critical|emerg|alert|abort|killed|denied|refused|not found|no such file|cannot|can't|"
+    return pattern(r"(?i)error|fatal|fail|panic|exception|traceback|critical|emerg|alert|abort|killed|denied|refused|not found|"
+                   r"no such file|cannot|can't|"
                    r"unable to|out of memory|no space|timed out|timeout|conflict|undefined|unresolved|core dumped|fault|not ok|✗|❌")
 
 
@@ -192,12 +193,15 @@ def _units(state: _Sieve, size: int) -> Units:
 
     units = Units(texts, address, rank, [0] * len(texts), keys=[t.strip() for t in texts], glued=glued, total=lines,
                   counts=[max(0, last - first + head) for _, _, first, last, head, _ in spans],
-                  sizes=[end - start if level == HIDDEN else len(text) + 1 for (start, end, *_), level, text in zip(spans, rank, texts, strict=True)])
+                  sizes=[span[1] - span[0] if level == HIDDEN else len(text) + 1
+                         for span, level, text in zip(spans, rank, texts, strict=True)])
     firsts = [span[2] for span in spans]
     for start, count, last in state.same.values():
         if start < 0:
             i = bisect_right(firsts, -start) - 1
             units.failures[i] = units.failures.get(i, 0) + 1
-        elif count > 1 and start in where:
-            units.repeats[where[start]] = (count, last)
+        elif start in where:
+            units.failures[where[start]] = 1
+            if count > 1:
+                units.repeats[where[start]] = (count, last)
     return units

@@ -10,10 +10,10 @@ TYPE_CHECKING = False  # type checkers look for the name alone; importing typing
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping, Sequence
     from dataclasses import dataclass as dataclass
-    from typing import Any, Protocol, TypeAlias
+    from typing import Protocol, TypeAlias
 
     Buffer: TypeAlias = bytes | bytearray | memoryview
-    Json: TypeAlias = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
+    Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
     Clock: TypeAlias = Callable[[], float]
 else:
     Protocol = Buffer = Json = Clock = object

@@ -19,6 +19,10 @@
 from __future__ import annotations
 
 
+def _again(call: str) -> str:
+    return f"run it again: {call}" if call else "run the tool again"
+
+
 class ByrefError(Exception):
     """Any fault that byref itself declares."""
 
@@ -44,7 +48,7 @@ class Expired(Miss):
     reason = "expired"
 
     def __init__(self, ref: str, call: str) -> None:
-        super().__init__(f"expired: {ref} is no longer kept; run it again: {call}" if call else f"expired: {ref} is no longer kept; run the tool again")
+        super().__init__(f"expired: {ref} is no longer kept; {_again(call)}")
 
 
 class Evicted(Miss):
@@ -53,7 +57,7 @@ class Evicted(Miss):
     reason = "evicted"
 
     def __init__(self, ref: str, call: str) -> None:
-        super().__init__(f"evicted: {ref} made room for newer outputs; run it again: {call}" if call else f"evicted: {ref} was removed; run the tool again")
+        super().__init__(f"evicted: {ref} {'made room for newer outputs' if call else 'was removed'}; {_again(call)}")
 
 
 class Invalid(Miss):

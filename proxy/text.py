@@ -107,7 +107,7 @@ def estimate(text: str) -> int:
 
 # Everything but letters, digits and the signs that hold identifiers and paths together ends a term; line ends stay.
 _BREAKS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) in "_./-\n")}
-_BREAKS.update({code: " " for code in (0xA0, 0xAB, 0xBB, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2026, 0x2192, 0x3001, 0x3002, 0xFF0C, 0xFF1A)})
+_BREAKS.update(dict.fromkeys(map(ord, "\u00a0«»\u2018\u2019\u201c\u201d\u2022\u2026\u2192\u3001\u3002\uff0c\uff1a"), " "))
 
 
 def terms_by_line(text: str) -> list[list[str]]:

@@ -13,7 +13,8 @@ _START = re.compile(r"^(?:diff --git |--- \S.*\n\+\+\+ |Index: )", re.M)
 _HUNK = re.compile(r"^@@ .* @@|^@@@ ", re.M)
 _HEADER = any_of(
     r"^diff --git ", r"^index [0-9a-f]+\.\.", r"^(?:---|\+\+\+) ", r"^(?:old|new|deleted file|new file) mode ", r"^similarity index ",
-    r"^(?:rename|copy) (?:from|to) ", r"^Binary files ", r"^GIT binary patch", r"^@@ ", r"^commit [0-9a-f]{7,40}", r"^(?:Author|Date|Index): ")
+    r"^(?:rename|copy) (?:from|to) ", r"^Binary files ", r"^GIT binary patch", r"^@@ ", r"^commit [0-9a-f]{7,40}",
+    r"^(?:Author|Date|Index): ")
 _DATA = 200  # changed lines of a file from which it is data or generated
 _SHORT = 12  # changed lines of a file that stand whole: a big data file must not push out two lines that matter
 

@@ -12,14 +12,18 @@ from byref.proxy.contracts import Call
 
 _STAMP = any_of(
     r"^\W{0,2}\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d", r"^\W{0,2}(?:\d\d/\d\d/\d\d |\d\d:\d\d:\d\d)", r"^[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d",
-    r"^\[ *\d+\.\d+\]", r"^#\d+ ", r"^\d{10,13}\b", r"^\W{0,2}(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b", r"^[IWEF]\d{4} \d\d:\d\d",
+    r"^\[ *\d+\.\d+\]", r"^#\d+ ", r"^\d{10,13}\b", r"^\W{0,2}(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b",
+    r"^[IWEF]\d{4} \d\d:\d\d",
     flags=re.M)
 _PROGRESS = any_of(
-    r"^\s*\[ *\d+(?:/\d+|%)\]", r"^\s*(?:Compiling|Downloading|Downloaded|Collecting|Unpacking|Installing|Building) ", r"^\s*Requirement already",
-    r"^(?:Get|Hit|Ign):\d", r"^(?:Setting up|Selecting previously|Preparing to unpack|Reading database) ?", r"^Step \d+/\d+", r"^npm (?:notice|http)",
+    r"^\s*\[ *\d+(?:/\d+|%)\]", r"^\s*(?:Compiling|Downloading|Downloaded|Collecting|Unpacking|Installing|Building) ",
+    r"^\s*Requirement already",
+    r"^(?:Get|Hit|Ign):\d", r"^(?:Setting up|Selecting previously|Preparing to unpack|Reading database) ?", r"^Step \d+/\d+",
+    r"^npm (?:notice|http)",
     r"^\s*Progress: ", r"^(?:g?cc|g\+\+|clang|ld|ar) ", r"^\[INFO\]", r"^> Task ", r"^#\d+ (?:sha256|extracting|\d+\.\d+ )", flags=re.M)
 _PROGRAMS = frozenset({
-    "pip", "pip3", "apt", "apt-get", "npm", "pnpm", "yarn", "docker", "make", "cmake", "cargo", "mvn", "gradle", "gradlew", "journalctl", "dmesg", "conda",
+    "pip", "pip3", "apt", "apt-get", "npm", "pnpm", "yarn", "docker", "make", "cmake", "cargo", "mvn", "gradle", "gradlew", "journalctl",
+    "dmesg", "conda",
     "brew", "bundle", "go", "ninja", "terraform", "ansible-playbook", "kubectl"})
 _SUMMARY = any_of(
     r"^(?:BUILD|Finished|Successfully|Build|Done|Total|Installing collected|Command|The last command|<returncode>|exit code|returncode|real\t)\b",

@@ -29,7 +29,8 @@ _REPORT = any_of(
     r"^thread '.*' panicked", r"^panic: ")
 _SUMMARY = any_of(
     r"^=+ .*\b(?:passed|failed|errors?|skipped|deselected|no tests ran)\b.* =+$", r"^\d+ (?:passed|failed)\b",
-    r"^Ran \d+ tests?", r"^(?:OK|FAILED)(?: \(|$)", r"^test result:", r"^Tests: ", r"^Test Suites: ", r"^\s*Tests  ", r"^\d+ (?:passing|failing|pending)",
+    r"^Ran \d+ tests?", r"^(?:OK|FAILED)(?: \(|$)", r"^test result:", r"^Tests: ", r"^Test Suites: ", r"^\s*Tests  ",
+    r"^\d+ (?:passing|failing|pending)",
     r"^(?:FAIL|PASS)(?:\t|$)", r"^exit status ", r"^Process exited", r"^# (?:tests|pass|fail) \d+", r"^\d+ examples?, ", r"^Exit code \d")
 _SECTION = re.compile(r"^=+ .* =+$|^failures:$|^FAILURES!?$|^=+$")
 
