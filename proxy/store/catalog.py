@@ -1,7 +1,7 @@
 """The catalog: SQLite in WAL mode, written by many processes and threads.
 
 Every write transaction holds an `flock` on the file `lock` beside the catalog: SQLite's own busy timeout lets one writer starve
-for seconds among eight, a queue in the kernel does not. Readers take no lock. Connections lie in a pool, so that no two threads
+for seconds among eight (waiting.py has how it is waited for). Readers take no lock. Connections lie in a pool, so that no two threads
 ever use one at a time and none is carried over a fork. `_sqlite3` and not `sqlite3`: the package imports datetime and time.
 """
 from __future__ import annotations
