@@ -8,7 +8,8 @@ from typing import TypeAlias
 from byref.filters.scanner import Document, Member, Span
 from byref.proxy.errors import Invalid
 
-_STEP = re.compile(r"""\.?(\*|[^.\[\]"'*\s][^.\[\]]*)|\.?\[(?:(\*)|(-?\d+)|(-?\d*):(-?\d*)|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'))\]""", re.S)
+_STEP = re.compile(r"""\.?(\*|[^.\[\]"'*\s][^.\[\]]*)|"""
+                   r"""\.?\[(?:(\*)|(-?\d{1,18})|(-?\d{0,18}):(-?\d{0,18})|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'))\]""", re.S)
 Step: TypeAlias = "str | int | tuple[int | None, int | None] | None"  # a name, an index, a slice, or all
 
 
@@ -19,13 +20,15 @@ def steps(path: str) -> list[Step]:
     while at < len(path):
         found = _STEP.match(path, at)
         if found is None or (at == 0 and path[0] == "."):
-            raise Invalid(f"the path {path[:80]!r} cannot be read from {path[at:at + 20]!r}; paths look like results[3].title, $.rows[3:9], [\"odd key\"]")
+            raise Invalid(f"the path {path[:80]!r} cannot be read from {path[at:at + 20]!r}; "
+                          "paths look like results[3].title, $.rows[3:9], [\"odd key\"]")
         name, star, index, first, last, quoted = found.groups()
         if name is not None:
             out.append(None if name == "*" else name)
         elif quoted is not None:
             try:
-                out.append(str(json.loads(quoted if quoted[0] == '"' else '"' + quoted[1:-1].replace("\\'", "'").replace('"', '\\"') + '"')))
+                string = quoted if quoted[0] == '"' else '"' + quoted[1:-1].replace("\\'", "'").replace('"', '\\"') + '"'
+                out.append(str(json.loads(string)))
             except ValueError:
                 raise Invalid(f"the name {quoted[:40]} in the path is not a JSON string") from None
         elif star is not None:
@@ -33,7 +36,7 @@ def steps(path: str) -> list[Step]:
         elif index is not None:
             out.append(int(index))
         else:
-            out.append((int(first) if first else None, int(last) if last else None))
+            out.append((int(first) if first.strip("-") else None, int(last) if last.strip("-") else None))
         at = found.end()
     return out
 
@@ -95,7 +98,8 @@ def _open(document: Document, member: Member, done: str) -> tuple[Document, list
     return document, document.members(start), sign == "{"
 
 
-def _step(document: Document, children: list[Member], step: Step, last: bool, done: str, named: bool) -> list[tuple[Document, list[Member]]]:
+def _step(document: Document, children: list[Member], step: Step, last: bool, done: str,
+          named: bool) -> list[tuple[Document, list[Member]]]:
     """What a step leads to. Members that stay one span come in one group."""
     if step is None:
         return [(document, [child]) for child in children]

@@ -79,7 +79,8 @@ class Places:
                 return None
             return self._named(common[:-1], common[-1], common[-1]) if common else "$"
         first = low[k]
-        last = max(max(path[k], extent[0] if len(path) == k + 1 else -1) for path, extent in zip(paths, self._extents[i:j + 1], strict=True))
+        extents = self._extents[i:j + 1]
+        last = max(max(path[k], extent[0] if len(path) == k + 1 else -1) for path, extent in zip(paths, extents, strict=True))
         if not loose and (before[:k + 1] == (*common, first) or after[:k + 1] == (*common, last)):
             return None
         return self._named(common, first, last)
@@ -145,7 +146,7 @@ class Places:
         return member
 
     def _start(self, k: int) -> int:
-        document, path, (_, a, b) = self._documents[k], self._paths[k], self._extents[k]
+        document, path, (_, a, _) = self._documents[k], self._paths[k], self._extents[k]
         if document is None:
             return a
         member = self._locate(document, path)

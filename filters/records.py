@@ -16,6 +16,7 @@ from typing import TypeAlias
 from byref.filters.scanner import Number, Value
 
 Path: TypeAlias = tuple[int, ...]
+Record: TypeAlias = tuple[tuple[str, Value], ...]
 Write: TypeAlias = Callable[[str], str]  # a folded string body to what stands in the raw text
 
 _CELL, _ROW = 160, 240  # characters: longer strings stand on their own; a row's first part takes about so many
@@ -29,8 +30,9 @@ _DULL = re.compile(
     r"photos?|awards?|lineage|ror|wikidata|mag|self|rel|_type|indexed|integrity|shasum|deposited)(?:[_.:-].*)?|.*(?:Url|URL|Uri|Hash|Icon|Image)$")
 _LINK = ("html_url", "url", "link", "href", "webUrl", "web_url", "permalink", "URL", "doi", "DOI", "landing_page_url", "pdf_url")
 _VITAL = re.compile(
-    r"(?:.*[_.-])?(?:id|key|name|title|label|login|user(?:name)?|email|number|status|state|type|kind|category|date|time|at|year|count|total|score|rank|"
-    r"price|amount|value|version|doi|symbol|path|file|error|message|reason|code|ticker|text|summary)|.*(?:Id|Name|Date|Count|Type|Status|Price)", re.I)
+    r"(?:.*[_.-])?(?:id|key|name|title|label|login|user(?:name)?|email|number|status|state|type|kind|category|date|time|at|year|count|"
+    r"total|score|rank|price|amount|value|version|doi|symbol|path|file|error|message|reason|code|ticker|text|summary)|"
+    r".*(?:Id|Name|Date|Count|Type|Status|Price)", re.I)
 
 
 def short(value: Value, room: int, write: Write) -> str | None:
@@ -73,8 +75,9 @@ def dull(name: str) -> bool:
 
 @dataclass(slots=True)
 class Group:
-    """Columns that stand together. names: the heading's; index: columns that hold the record's own name; each: members equal in all records, or (not strict) in all whose rows
-    say nothing else; rows: one text a record.
+    """Columns that stand together. names: the heading's; rows: one text a record; index: columns that hold the record's own name.
+
+    each: members equal in all records, or (not strict) in all whose rows say nothing else.
     """
 
     names: list[str]
@@ -106,7 +109,7 @@ class _Column:
     usual: str = ""
 
 
-def table(records: Sequence[tuple[Path, tuple[tuple[str, Value], ...]]], write: Write, index: Sequence[str] = ()) -> Table:
+def table(records: Sequence[tuple[Path, Record]], write: Write, index: Sequence[str] = ()) -> Table:
     """Records, each with its path, as a table. index: the names of the records, where they have some."""
     rows: list[dict[str, str]] = []
     bigs: list[list[tuple[str, Path, Value]]] = []
@@ -121,7 +124,7 @@ def table(records: Sequence[tuple[Path, tuple[tuple[str, Value], ...]]], write: 
     listed = [c for c in columns.values() if c.count > c.big]
     for column in columns.values():
         if 0 < column.count <= column.big:  # mostly large: its small values stand beside the large ones, not in the rows
-            for (path, record), cells, large in zip(records, rows, bigs, strict=True):
+            for (path, _), cells, large in zip(records, rows, bigs, strict=True):
                 if column.name in cells:
                     large.append((column.name, path, Number(cells.pop(column.name))))
     out = Table(bigs=bigs)
@@ -158,7 +161,7 @@ def _vital(name: str) -> bool:
     return bool(_VITAL.fullmatch(name))
 
 
-def _flatten(record: tuple[tuple[str, Value], ...], prefix: str, path: Path, depth: int, cells: dict[str, str],
+def _flatten(record: Record, prefix: str, path: Path, depth: int, cells: dict[str, str],
              large: list[tuple[str, Path, Value]], write: Write) -> None:
     for ordinal, (key, value) in enumerate(record):
         name = prefix + write(key)

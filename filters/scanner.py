@@ -39,7 +39,7 @@ class Number(str):
     __slots__ = ()
 
 
-Value: TypeAlias = "None | bool | Number | str | list[Value] | tuple[tuple[str, Value], ...]"
+Value: TypeAlias = "bool | Number | str | list[Value] | tuple[tuple[str, Value], ...] | None"
 _scan = json.JSONDecoder(object_pairs_hook=tuple, parse_int=Number, parse_float=Number, parse_constant=Number, strict=False).raw_decode
 
 

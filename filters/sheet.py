@@ -3,11 +3,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
+from byref.filters.outcome import failed, may_fail, reports_failure
 from byref.filters.places import Places
-from byref.filters.records import Path, dull, short, table
-from byref.filters.scanner import Document, Number, Value, read
+from byref.filters.records import Path, Record, dull, short, table
+from byref.filters.scanner import Document, Value, read
 from byref.filters.units import ANCHOR, HIDDEN, MUST, PLAIN, Units
 
 _INLINE, _LINE, _LONG = 160, 200, 300  # characters: a value on one line; elements of an array to a line; a piece of a string
@@ -16,24 +16,11 @@ _OPENING = 3  # pieces of a text that stand at its start: a heading, a table's h
 _ANCHORS = 40  # lines of members outside of records that stand
 _ROWS = 8000  # characters of rows that always stand
 _WHOLE, _FULL = 2000, 8000  # characters of an output below which all is worth showing, and over which that fades
-_FAULT = re.compile(r"(?:.*[_.-])?(?:errors?|exceptions?|fault|failures?|fatal|traceback|stack_?trace)", re.I)
-_STATE = re.compile(r"(?:.*[_.-])?(?:status|state|conclusion|outcome|level|severity)", re.I)
-_FAILED = re.compile(r"fail(?:ed|ure)?|error(?:ed)?|fatal|critical|aborted|crashed|timed?[_ -]?out", re.I)
-_GOOD = re.compile(r"success|succeeded|ok|passed", re.I)
-_PROSE = re.compile(r"(?:.*[_.-])?(?:abstract|description|body|content|text|summary|snippet|highlights?|message|answer|title|name|notes?|comment|readme)", re.I)
+_PROSE = re.compile(r"(?:.*[_.-])?(?:abstract|description|body|content|text|summary|snippet|highlights?|message|answer|title|name|notes?|"
+                    r"comment|readme)", re.I)
 # after an escaped newline of this level, or a newline that was escaped at the level around it
 _BREAK = re.compile("(?:\ufdd2r)?\ufdd2n|\n")
 _ENDS = (". ", "! ", "? ", "}, ", "},", "; ", ", ", " ")
-
-
-import os
-
-_K = int(os.environ.get('KP', '0'))
-_S = int(os.environ.get('KS', '2000'))
-
-
-# Where none of these stands, nothing says that it failed.
-_SIGNS = ("rror", "ail", "xception", "atal", "ault", "raceback", "ritical", "bort", "rash", "imed", "imeout", "uccess", '"ok"', "assed", "FA", "ERR", "EXC", "TIME")
 
 
 class Sheet:
@@ -58,8 +45,9 @@ class Sheet:
         records = sum(self.counts)
         scale = min(_FULL, max(0, len(self.places.text) - _WHOLE))
         worth = [w if w >= 0 else -(-w * scale // _FULL) for w in self.worth]
-        return Units(self.texts, self.places.address, self.rank, worth, name="records" if records else "values", keys=[t.strip() for t in self.texts],
-                     counts=self.counts if records else None, rendered=True, sources=self.sources, glued=self.glued, failures=self.failures,
+        return Units(self.texts, self.places.address, self.rank, worth, name="records" if records else "values",
+                     keys=[text.strip() for text in self.texts], counts=self.counts if records else None, rendered=True,
+                     sources=self.sources, glued=self.glued, failures=self.failures,
                      sizes=[self.sizes.get(k, len(text) + 1) for k, text in enumerate(self.texts)] if self.sizes else None)
 
     def values(self, document: Document) -> int:
@@ -79,7 +67,7 @@ class Sheet:
             if not complete:
                 break
         prefix = self.places.prefix(document)
-        outer, self._suspect = self._suspect, any([sign in text for sign in _SIGNS])
+        outer, self._suspect = self._suspect, may_fail(text)
         if len(roots) == 1:
             self.value(document, roots[0], (*prefix, 0), "", 0)
         elif roots:
@@ -131,7 +119,7 @@ class Sheet:
     def value(self, document: Document, value: Value, path: Path, label: str, depth: int, name: str = "", worth: int = 0) -> None:
         """One value. label: what stands before it; name: its key, which says what it is worth."""
         text = short(value, _INLINE, document.write)
-        rank = _rank(name, value) if self._suspect else PLAIN
+        rank = MUST if self._suspect and reports_failure(name, value) else PLAIN
         if name and dull(name):
             worth -= 8
         if text is not None and (label or value in ([], ()) or isinstance(value, str)):
@@ -143,12 +131,12 @@ class Sheet:
         elif isinstance(value, tuple):
             self.object(document, value, path, label, depth, worth)
 
-    def object(self, document: Document, value: tuple[tuple[str, Value], ...], path: Path, label: str, depth: int, worth: int) -> None:
+    def object(self, document: Document, value: Record, path: Path, label: str, depth: int, worth: int) -> None:
         """Members one by one; objects that are alike as records whose index is their name."""
         write = document.write
         if len(value) > 2 and _alike([item for _, item in value], 0.4):
             records = [((*path, i), f"{write(key)}: ", item) for i, (key, item) in enumerate(value) if isinstance(item, tuple)]
-            self.records(document, records, path, label, depth, worth)
+            self.records(document, records, path, label, depth, worth, keyed=True)
             return
         if label:
             self.add(f"{' ' * min(depth, 6)}{label}{{", document, path, -2, rank=self._head(), worth=worth)
@@ -158,7 +146,7 @@ class Sheet:
         low = False  # members that say little stand together, so that they can be left out together
         for i, (key, item) in enumerate(value):
             text = short(item, _INLINE, write)
-            bad = self._suspect and _rank(key, item) == MUST
+            bad = self._suspect and reports_failure(key, item)
             if line and (text is None or size + len(key) + len(text) > _INLINE or dull(key) != low or bad):
                 self._line(document, path, line, first, i - 1, depth, worth - 8 * low)
                 line, size = [], 0
@@ -182,12 +170,14 @@ class Sheet:
     def array(self, document: Document, value: list[Value], path: Path, label: str, depth: int, worth: int) -> None:
         """Objects as records, also in arrays of arrays; small values some to a line; others one by one."""
         if len(value) > 1 and _alike(value, 0.0):
-            self.records(document, [((*path, i), f"{i}: ", item) for i, item in enumerate(value) if isinstance(item, tuple)], path, label, depth, worth)
+            records = [((*path, i), f"{i}: ", item) for i, item in enumerate(value) if isinstance(item, tuple)]
+            self.records(document, records, path, label, depth, worth)
             return
         nested = [item for group in value if isinstance(group, list) for item in group]
         if len(value) > 1 and len(nested) > 1 and all(isinstance(group, list) for group in value) and _alike(nested, 0.0):
-            self.records(document, [((*path, i, k), f"{i},{k}: ", item) for i, group in enumerate(value) if isinstance(group, list)
-                                    for k, item in enumerate(group) if isinstance(item, tuple)], path, label, depth, worth)
+            records = [((*path, i, k), f"{i},{k}: ", item) for i, group in enumerate(value) if isinstance(group, list)
+                       for k, item in enumerate(group) if isinstance(item, tuple)]
+            self.records(document, records, path, label, depth, worth)
             return
         write = document.write
         indent = " " * min(depth, 6)
@@ -209,12 +199,16 @@ class Sheet:
         if line:
             self.add(f"{indent} {','.join(line)}", document, (*path, first), last=len(value) - 1, worth=worth)
 
-    def records(self, document: Document, records: Sequence[tuple[Path, str, tuple[tuple[str, Value], ...]]], path: Path, label: str, depth: int,
-                worth: int, total: int = 0) -> None:
-        """Records as a table: the telling columns, then the others, then what is too large for a row. total: where they are a choice."""
+    def records(self, document: Document, records: Sequence[tuple[Path, str, Record]], path: Path, label: str, depth: int, worth: int,
+                total: int = 0, keyed: bool = False) -> None:
+        """Records as a table: the telling columns, then the others, then what is too large for a row.
+
+        records: place, index as it stands before a row, members. total: how many there are where these are a
+        choice. keyed: the index is a name.
+        """
         n, indent, top = len(records), " " * min(depth, 6), not self._inside
-        keyed = not records[0][1][0].isdigit() if len(records[0][0]) == len(path) + 1 else False
-        cut = table([(place, record) for place, _, record in records], document.write, [index[:-2] for _, index, _ in records] if keyed else ())
+        cut = table([(place, record) for place, _, record in records], document.write,
+                    [index[:-2] for _, index, _ in records] if keyed else ())
         beside = n <= _BESIDE
         total = total or n
         numbered = keyed or total > n or len(records[0][0]) > len(path) + 1 or len(cut.groups) > 1 or any(cut.bigs)
@@ -225,13 +219,15 @@ class Sheet:
             stands = top and not g and sum(map(len, group.rows)) <= _ROWS
             head = ANCHOR if top and not group.dull else PLAIN
             own = f"{group.index}: " if group.index else ""
-            self.add(f"{indent}{label}{opening}{total} {own}{{{'|'.join(group.names)}}}{closing}", document, path, rank=head, worth=value, source=" ".join(group.names))
+            heading = f"{opening}{total} {own}{{{'|'.join(group.names)}}}{closing}"
+            self.add(f"{indent}{label}{heading}", document, path, rank=head, worth=value, source=" ".join(group.names))
             if group.each:
-                self.add(f"{indent} {'each' if group.strict else 'each unless said'}: {'|'.join(group.each)}", document, path, rank=ANCHOR if stands else PLAIN, worth=value)
+                each = f"{'each' if group.strict else 'each unless said'}: {'|'.join(group.each)}"
+                self.add(f"{indent} {each}", document, path, rank=ANCHOR if stands else PLAIN, worth=value)
             if not group.names and g:
                 continue
             for i, ((place, index, record), row) in enumerate(zip(records, group.rows, strict=True)):
-                rank = ANCHOR if stands or top and not g and i in (0, n - 1) else PLAIN
+                rank = ANCHOR if stands or (top and not g and i in (0, n - 1)) else PLAIN
                 if not g and self._suspect and failed(record):
                     rank = MUST
                 self.add(f"{indent} {index}{row}" if numbered else f"{indent} {row}", document, place, rank=rank, worth=value,
@@ -271,7 +267,8 @@ class Sheet:
                 return
         self.pieces(document, path, value, 0, f'{label}"', "" if document.text.endswith(value) else '"', depth, worth, rank)
 
-    def pieces(self, document: Document, path: Path, body: str, start: int, label: str, close: str, depth: int, worth: int, rank: int = PLAIN) -> None:
+    def pieces(self, document: Document, path: Path, body: str, start: int, label: str, close: str, depth: int, worth: int,
+               rank: int = PLAIN) -> None:
         """A text by its lines, long lines by sentences. body is folded; start and the places are positions in it."""
         write = document.write
         indent = " " * min(depth, 6)
@@ -287,9 +284,8 @@ class Sheet:
                 last = end if stop == full else stop
                 piece = body[at:stop]
                 at = stop
-                if not piece or piece.isspace():
-                    if last < n or not label:
-                        continue
+                if (not piece or piece.isspace()) and (last < n or not label):
+                    continue
                 first = opening > 0 or last == n
                 opening -= 1
                 text = write(piece)
@@ -320,35 +316,3 @@ def _alike(values: Sequence[Value], share: float) -> bool:
     names = [{name for name, _ in value} for value in values[:20] if isinstance(value, tuple)]
     common = set.intersection(*names)
     return bool(common) and len(common) * len(names) >= share * sum(map(len, names))
-
-
-def failed(value: Value) -> bool:
-    """Whether a record says that something failed."""
-    return isinstance(value, tuple) and any([_rank(name, item) == MUST for name, item in value])
-
-
-_SAYS_FAULT, _SAYS_STATE, _SAYS_GOOD, _SAYS_NOTHING = 1, 2, 3, 0
-
-
-@lru_cache(maxsize=4096)
-def _says(name: str) -> int:
-    """What a member of this name says of an outcome."""
-    return _SAYS_FAULT if _FAULT.fullmatch(name) or name == "isError" else _SAYS_STATE if _STATE.fullmatch(name) else _SAYS_GOOD if _GOOD.fullmatch(name) \
-        else _SAYS_NOTHING
-
-
-def _rank(name: str, value: Value) -> int:
-    """MUST for members that say that something failed, and for what holds such members."""
-    if isinstance(value, (list, tuple)):
-        if _says(name) == _SAYS_FAULT and value:
-            return MUST
-        inner = [value] if isinstance(value, tuple) else value if len(value) <= _BESIDE else []
-        return MUST if any([failed(item) for item in inner]) else PLAIN
-    says = _says(name)
-    if says == _SAYS_NOTHING or value is None:
-        return PLAIN
-    if isinstance(value, bool):
-        return MUST if says == (_SAYS_FAULT if value else _SAYS_GOOD) else PLAIN
-    if says == _SAYS_FAULT:
-        return PLAIN if value in ("", "0", "[]", "{}", "none", "None") else MUST
-    return MUST if says == _SAYS_STATE and not isinstance(value, Number) and _FAILED.fullmatch(value) else PLAIN

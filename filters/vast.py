@@ -7,9 +7,10 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable
 
+from byref.filters.outcome import failed
 from byref.filters.records import Path
 from byref.filters.scanner import Document, Member, Value, read, value_end
-from byref.filters.sheet import Sheet, failed
+from byref.filters.sheet import Sheet
 
 SIZE = 1_500_000  # characters from which an output is scanned: parsing takes 30 ms a megabyte
 _PIECE = 100_000  # characters up to which a value is read whole
@@ -25,7 +26,8 @@ _SUSPECT = re.compile(
     r'"(?:[\w.-]*_)?(?:status|state|conclusion|outcome|level|severity)"\s*:\s*"(?:fail|error|fatal|critical|abort|crash|time)|'
     r'"(?:[\w.-]*[_.-])?(?:errors?|exceptions?|fault|failures?|fatal|traceback|stack_?trace)"\s*:\s*(?!null|false|0[,\s}]|""|\[\s*\]|\{\s*\})|'
     r'"(?:success|succeeded|ok|passed)"\s*:\s*false|"isError"\s*:\s*true', re.I)
-_NAMED = re.compile(r'"(?:[\w.-]*_)?(?:status|state|conclusion|outcome|level|severity|errors?|exceptions?|fault|failures?|fatal|traceback|success|ok)"', re.I)
+_NAMED = re.compile(r'"(?:[\w.-]*_)?(?:status|state|conclusion|outcome|level|severity|errors?|exceptions?|fault|failures?|fatal|traceback|'
+                    r'success|ok)"', re.I)
 _SIGNS = ('"error', '"fail', '"exception', "_error")
 
 
@@ -111,7 +113,9 @@ def _records(sheet: Sheet, document: Document, spans: list[tuple[int, int]], pat
     failures = _failures(text, spans)
     sizes = sorted(end - start for start, end in spans)
     usual = sizes[n * 999 // 1000]
-    odd = sorted((start - end, i) for i, (start, end) in enumerate(spans) if (end - start) * 4 > usual * 5)[:_ODD] if sizes[-1] * 4 > usual * 5 else []
+    odd: list[tuple[int, int]] = []
+    if sizes[-1] * 4 > usual * 5:
+        odd = sorted((start - end, i) for i, (start, end) in enumerate(spans) if (end - start) * 4 > usual * 5)[:_ODD]
     chosen = sorted({*range(min(n, _HEAD)), *range(max(0, n - _TAIL), n), *(i for _, i in odd), *failures[:_FAILED], *failures[-1:]})
     chosen = [i for i in chosen if spans[i][1] - spans[i][0] <= _PIECE]
     values = [found[0] if found else None for found in (read(text, spans[i][0]) for i in chosen)]

@@ -21,8 +21,10 @@ def texts(data: bytes, path: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("path", "want"), [
-    ("results[3].title", ['"t3"']), ("$.results[3].id", ["3"]), ("results[-1].id", ["11"]), ("results[3:5].id", ["3", "4"]), ("results[10:].id", ["10", "11"]),
-    ('["odd key"].x', ["1.0"]), ("['odd key']", ['{\n  "x": 1.0\n }']), ("odd key.x", ["1.0"]), ('["a.b"]', ["2"]), ("é", ['"ü"']), ("none", ["null"]),
+    ("results[3].title", ['"t3"']), ("$.results[3].id", ["3"]), ("results[-1].id", ["11"]), ("results[3:5].id", ["3", "4"]),
+    ("results[10:].id", ["10", "11"]),
+    ('["odd key"].x', ["1.0"]), ("['odd key']", ['{\n  "x": 1.0\n }']), ("odd key.x", ["1.0"]),
+    ('["a.b"]', ["2"]), ("é", ['"ü"']), ("none", ["null"]),
     ("results[*].id", [str(i) for i in range(12)]), ("$.*.x", ["1.0"]),
 ])
 def test_a_path_gives_what_is_written(path: str, want: list[str]) -> None:
@@ -60,8 +62,10 @@ def test_what_is_complete_in_a_cut_text_can_still_be_had() -> None:
 
 
 @pytest.mark.parametrize(("path", "says"), [
-    ("results[30]", "12 elements"), ("resul", "results, odd key"), ("results.title", "array of 12"), ("results[1].title.x", "string"), ("none.x", "null"),
-    ("a..b", "cannot be read"), ("results[x]", "cannot be read"), ("results[20:30]", "12 elements"), ("$.content[0].text.nope", "it has results"), ("[0]", "object"),
+    ("results[30]", "12 elements"), ("resul", "results, odd key"), ("results.title", "array of 12"), ("results[1].title.x", "string"),
+    ("none.x", "null"),
+    ("a..b", "cannot be read"), ("results[x]", "cannot be read"), ("results[20:30]", "12 elements"),
+    ("$.content[0].text.nope", "it has results"), ("[0]", "object"),
 ])
 def test_a_wrong_path_is_invalid_and_says_what_there_is(path: str, says: str) -> None:
     with pytest.raises(Invalid, match="invalid: ") as fault:
@@ -77,7 +81,8 @@ def test_what_is_no_json_is_invalid_or_found_but_never_a_crash(data: bytes) -> N
         pass
 
 
-values = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda v: st.lists(v, max_size=4) | st.dictionaries(st.text(), v, max_size=4), max_leaves=20)
+values = st.recursive(st.none() | st.booleans() | st.integers() | st.text(),
+                      lambda v: st.lists(v, max_size=4) | st.dictionaries(st.text(), v, max_size=4), max_leaves=20)
 
 
 @settings(max_examples=80, deadline=None)

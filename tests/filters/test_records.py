@@ -11,7 +11,8 @@ def cut(*records: str) -> Table:
 
 
 def test_null_missing_empty_and_look_alikes_can_be_told_apart() -> None:
-    group = cut('{"id":1,"a":null}', '{"id":2}', '{"id":3,"a":""}', '{"id":4,"a":"null"}', '{"id":5,"a":"12"}', '{"id":6,"a":12}', '{"id":7,"a":"x|y"}').groups[0]
+    group = cut('{"id":1,"a":null}', '{"id":2}', '{"id":3,"a":""}', '{"id":4,"a":"null"}',
+                '{"id":5,"a":"12"}', '{"id":6,"a":12}', '{"id":7,"a":"x|y"}').groups[0]
     assert group.names == ["id", "a"]
     assert group.rows == ["1|null", "2", '3|""', '4|"null"', '5|"12"', "6|12", '7|"x|y"']
 
@@ -34,7 +35,7 @@ def test_columns_with_the_same_values_share_a_heading() -> None:
 
 
 def test_rare_members_stand_in_the_rows_that_have_them() -> None:
-    group = cut(*(f'{{"id":{i}{",%sx%s:%d" % (chr(34), chr(34), i) if i == 4 else ""}}}' for i in range(8))).groups[0]
+    group = cut(*('{"id":4,"x":4}' if i == 4 else f'{{"id":{i}}}' for i in range(8))).groups[0]
     assert group.names == ["id"] and group.rows[4] == "4|x=4" and group.rows[5] == "5"
 
 
@@ -51,8 +52,10 @@ def test_long_values_stand_apart_and_mark_their_cell() -> None:
 
 
 def test_addresses_and_hashes_come_last() -> None:
-    made = cut(*(f'{{"id":{i},"name":"n{i}","avatar_url":"http://x/{i}","node_id":"MDQ{i}","html_url":"http://y/{i}"}}' for i in range(3)))
-    assert made.groups[0].names == ["id", "name", "html_url"] and made.groups[-1].names == ["avatar_url", "node_id"] and made.groups[-1].dull
+    made = cut(*(f'{{"id":{i},"name":"n{i}",'
+                 f'"avatar_url":"http://x/{i}","node_id":"MDQ{i}","html_url":"http://y/{i}"}}' for i in range(3)))
+    assert made.groups[0].names == ["id", "name", "html_url"]
+    assert made.groups[-1].names == ["avatar_url", "node_id"] and made.groups[-1].dull
     assert dull("events_url") and dull("_links") and not dull("status") and not dull("title")
 
 

@@ -28,7 +28,8 @@ def test_a_text_that_holds_the_characters_folding_needs_is_refused() -> None:
         Document("[1, \ufdd3]")
 
 
-@given(st.recursive(st.none() | st.integers() | st.text(max_size=8), lambda v: st.lists(v, max_size=3) | st.dictionaries(st.text(max_size=4), v, max_size=3)),
+@given(st.recursive(st.none() | st.integers() | st.text(max_size=8),
+                    lambda v: st.lists(v, max_size=3) | st.dictionaries(st.text(max_size=4), v, max_size=3)),
        st.integers(0, 3), st.booleans())
 def test_json_in_strings_in_strings_is_read_at_its_level(value: object, depth: int, as_repr: bool) -> None:
     raw, level = json.dumps({"v": value}), TOP
@@ -56,7 +57,8 @@ def test_numbers_stay_as_written_and_names_may_repeat() -> None:
 
 @pytest.mark.parametrize(("text", "value", "end"), [
     ('{"a": [1, 2, {"b": "unfinish', (("a", [Number("1"), Number("2"), (("b", "unfinish"),)]),), 28),
-    ('{"a": 1, "b": tru', (("a", Number("1")),), 7), ('{"a": 1, "b"', (("a", Number("1")),), 7), ("[1, 2, oops, 3]", [Number("1"), Number("2")], 5),
+    ('{"a": 1, "b": tru', (("a", Number("1")),), 7), ('{"a": 1, "b"', (("a", Number("1")),), 7),
+    ("[1, 2, oops, 3]", [Number("1"), Number("2")], 5),
     ('[[1], [2', [[Number("1")], [Number("2")]], 8), ("[", [], 1), ('{"a":1]', (("a", Number("1")),), 6),
 ])
 def test_of_a_broken_text_what_is_complete_is_read(text: str, value: object, end: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import json
 
 from byref.filters.scanner import Document
-from byref.filters.sheet import Sheet, failed
+from byref.filters.sheet import Sheet
 from byref.filters.units import ANCHOR, MUST
 
 
@@ -54,11 +54,6 @@ def test_json_in_a_string_is_cut_as_json_and_a_text_by_its_lines() -> None:
     sheet = cut({"text": inner, "log": "first line\n\nsecond line\n" + "x" * 200})
     assert '[12 {id|title}]' in [text.strip() for text in sheet.texts]
     assert '"log":"first line' in sheet.texts and " second line" in sheet.texts
-
-
-def test_failed_looks_at_states_flags_and_faults_but_not_at_their_absence() -> None:
-    assert failed((("status", "failed"),)) and failed((("success", False),)) and failed((("error", (("code", "x"),)),)) and failed((("a", (("error", "x"),)),))
-    assert not failed((("error", None), ("errors", []), ("status", "ok"), ("isError", False), ("exception", ""), ("success", True)))
 
 
 def test_worth_fades_only_in_large_outputs() -> None:

@@ -18,7 +18,8 @@ SHARED = Path(__file__).parents[4] / "shared"
 CALL = Call("curl")
 # Runs of characters of a value: what a re-rendering may not change. Its own signs and words are taken away.
 ATOM = re.compile(r"[^\s|\"'{}\[\],:=…\\]+")
-OURS = re.compile(r"^\s*\d+(?:,\d+)?\.[^|]*?:(?=[\[{\"\d\-tfn])|^\s*(?:\d+(?:,\d+)?: |each(?: unless said)?: )|[\[{]\d+(?= |\]|$)|(?<![^\s])\d+\.(?=[^\d\s])")
+OURS = re.compile(r"^\s*\d+(?:,\d+)?\.[^|]*?:(?=[\[{\"\d\-tfn])|"
+                  r"^\s*(?:\d+(?:,\d+)?: |each(?: unless said)?: )|[\[{]\d+(?= |\]|$)|(?<![^\s])\d+\.(?=[^\d\s])")
 
 
 def cut(text: str, call: Call = CALL) -> Units:
@@ -46,10 +47,12 @@ def addressed(raw: bytes, address: str) -> bytes:
     return raw[spans[0][0]:spans[-1][1]]
 
 
-numbers = st.one_of(st.integers(-10**30, 10**30).map(str), st.sampled_from(["1e400", "-0.0", "1.0E+2", "0.30000000000000004", "1E-7", "9007199254740993"]))
+numbers = st.one_of(st.integers(-10**30, 10**30).map(str),
+                    st.sampled_from(["1e400", "-0.0", "1.0E+2", "0.30000000000000004", "1E-7", "9007199254740993"]))
 strings = st.text(max_size=40).map(json.dumps) | st.text(max_size=40).map(lambda s: json.dumps(s, ensure_ascii=False)) \
     | st.sampled_from(['""', '"null"', '"12"', '"a|b"', '" x"', r'"a\/b\u00e9"', r'"\ud800"', r'"line\nline"', '"…"'])
-names = st.sampled_from(["id", "name", "url", "status", "error", "a.b", "é", "x y"]).map(lambda s: json.dumps(s, ensure_ascii=False)) | strings
+names = st.sampled_from(["id", "name", "url", "status", "error", "a.b", "é", "x y"]).map(
+    lambda s: json.dumps(s, ensure_ascii=False)) | strings
 blank = st.sampled_from(["", "", " ", "\n  "])
 
 
@@ -68,7 +71,8 @@ def _records(items: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 
 scalars = numbers | strings | st.sampled_from(["true", "false", "null"])
-documents = st.recursive(scalars, lambda inner: _array(inner) | _object(inner) | _records(inner), max_leaves=40).filter(lambda s: s[0] in "[{")
+containers = st.recursive(scalars, lambda inner: _array(inner) | _object(inner) | _records(inner), max_leaves=40)
+documents = containers.filter(lambda s: s[0] in "[{")
 
 
 @settings(max_examples=80, deadline=None)
@@ -126,7 +130,9 @@ def test_a_text_that_is_cut_off_shows_all_of_what_is_there(raw: str, at: int) ->
 def test_json_in_a_string_or_a_repr_is_cut_as_json_with_its_escapes_kept(raw: str, as_repr: bool) -> None:
     filler = "x" * 320
     inner = f'{{"filler":"{filler}","value":{raw}}}'
-    outer = f"meta=None content=[TextContent(type='text', text={inner!r}, annotations=None)] isError=False" if as_repr else json.dumps({"content": [{"text": inner}]})
+    outer = json.dumps({"content": [{"text": inner}]})
+    if as_repr:
+        outer = f"meta=None content=[TextContent(type='text', text={inner!r}, annotations=None)] isError=False"
     units = cut(outer)
     written = outer.replace(repr(filler), "")
     for text in units.texts:
@@ -142,7 +148,8 @@ def test_json_in_a_string_or_a_repr_is_cut_as_json_with_its_escapes_kept(raw: st
 def test_records_are_rows_under_one_heading_with_everything_as_written() -> None:
     raw = '{"ads":[{"id":7205759403792794131,"price":1.0E+2,"tag":null,"n":"null"},{"id":9007199254740993,"price":-0.0,"tag":"","n":"7"},' \
           '{"id":3,"price":1e-7,"n":"a|b"},{"id":4,"price":9007199254740993.0,"n":"…"}],"count":60}'
-    assert cut(raw).texts == ['"ads":[4 {id|price|tag|n}]', ' 7205759403792794131|1.0E+2|null|"null"', ' 9007199254740993|-0.0|""|"7"',
+    assert cut(raw).texts == ['"ads":[4 {id|price|tag|n}]',
+                              ' 7205759403792794131|1.0E+2|null|"null"', ' 9007199254740993|-0.0|""|"7"',
                               ' 3|1e-7||"a|b"', ' 4|9007199254740993.0||"…"', '"count":60']
 
 
@@ -165,10 +172,13 @@ def test_repeated_keys_both_stand_and_what_differs_from_the_usual_stands_out() -
 
 
 def test_what_says_that_a_call_failed_always_stands() -> None:
-    units = cut('{"a":1,"error":{"code":429,"message":"slow down"},"errors":[],"warning":null,"status":"failed","items":[{"id":1},{"id":2,"error":"gone"},{"id":3}],' \
+    units = cut('{"a":1,"error":{"code":429,"message":"slow down"},"errors":[],"warning":null,"status":"failed",' \
+                '"items":[{"id":1},{"id":2,"error":"gone"},{"id":3}],' \
                 '"more":[{"id":1,"what":"' + "long " * 40 + '"},{"id":2,"error":"lost"},{"id":3}]}')
     must = {units.texts[i] for i, rank in enumerate(units.rank) if rank in (MUST, ALWAYS)}
-    assert must == {'"error":{"code":429,"message":"slow down"}', '"status":"failed"', '"items":[{"id":1},{"id":2,"error":"gone"},{"id":3}]', " 1: 2|lost"}
+    assert must == {'"error":{"code":429,"message":"slow down"}', '"status":"failed"',
+                    '"items":[{"id":1},{"id":2,"error":"gone"},{"id":3}]',
+                    " 1: 2|lost"}
 
 
 def test_one_value_a_line_is_an_array_of_records() -> None:
