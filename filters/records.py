@@ -21,6 +21,7 @@ Write: TypeAlias = Callable[[str], str]  # a folded string body to what stands i
 
 _CELL, _ROW = 160, 240  # characters: longer strings stand on their own; a row's first part takes about so many
 _FEW, _NEARLY = 8, 85  # records from which, and percent of them by which, a value is the usual one
+_SHARED = 400  # characters of a value that is said once for all records
 _NEST, _WIDE = 80, 16  # characters of a nested value that stays in its row; members of a nested object that become columns
 _SCALAR = re.compile(r"true|false|null|…|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|-?Infinity|NaN")
 _PLAIN_NAME = re.compile(r"[^\s|{}\"=…]+")
@@ -127,6 +128,7 @@ def table(records: Sequence[tuple[Path, Record]], write: Write, index: Sequence[
             for (path, _), cells, large in zip(records, rows, bigs, strict=True):
                 if column.name in cells:
                     large.append((column.name, path, Number(cells.pop(column.name))))
+    common = _common(columns, bigs, write)
     out = Table(bigs=bigs)
     known: dict[tuple[str, ...], str] = {tuple(index): ""} if index else {}
     proper = {c.name: c for c in listed if c.count * 10 >= n * 3}
@@ -144,8 +146,11 @@ def table(records: Sequence[tuple[Path, Record]], write: Write, index: Sequence[
             if not out.groups:
                 row += [f"{_heading(key)}={text}" for key, text in cells.items() if key not in proper]
             texts.append("|".join(row).rstrip("|") or "|")
-        out.groups.append(Group(labels, [f"{_heading(key)}={text}" for key, text in usual.items()], texts, is_dull,
+        each = [f"{_heading(key)}={text}" for key, text in usual.items()]
+        out.groups.append(Group(labels, each if out.groups else each + common, texts, is_dull,
                                 all(columns[key].same for key in usual), own))
+    if common and not out.groups:
+        out.groups.append(Group([], common, ["|"] * n))
     return out
 
 
@@ -222,6 +227,21 @@ def _usual(column: _Column, rows: list[dict[str, str]]) -> bool:
         return False
     column.usual, count = Counter(row[column.name] for row in rows).most_common(1)[0]
     return count * 100 >= len(rows) * _NEARLY
+
+
+def _common(columns: dict[str, _Column], bigs: list[list[tuple[str, Path, Value]]], write: Write) -> list[str]:
+    """Large values that all records share, to be said once; they are taken out of what stands apart."""
+    said: dict[str, str] = {}
+    for column in columns.values():
+        if column.big == len(bigs) > 1 and not column.count:
+            values = [value for big in bigs for name, _, value in big if name == column.name]
+            text = short(values[0], _SHARED, write)
+            if text is not None and all(short(value, _SHARED, write) == text for value in values):
+                said[column.name] = f"{_heading(column.name)}={text}"
+    if said:
+        for big in bigs:
+            big[:] = [entry for entry in big if entry[0] not in said]
+    return list(said.values())
 
 
 def _distinct(columns: list[_Column], rows: list[dict[str, str]], known: dict[tuple[str, ...], str]) -> tuple[list[str], list[str], str]:

@@ -51,6 +51,16 @@ def test_long_values_stand_apart_and_mark_their_cell() -> None:
     assert [[name for name, _, _ in large] for large in made.bigs] == [["text"], [], []]
 
 
+def test_a_large_value_that_all_share_is_said_once() -> None:
+    long = '["Department of Physiology","Indian Institute of Chemical Biology","4 Raja S.C. Mullick Road, Calcutta"]'
+    made = cut(f'{{"id":1,"at":{long}}}', f'{{"id":2,"at":{long}}}')
+    assert made.groups[0].each == [f"at={long}"] and made.bigs == [[], []]
+    alone = cut(f'{{"at":{long}}}', f'{{"at":{long}}}')
+    assert alone.groups[0].each == [f"at={long}"]
+    other = cut(f'{{"at":{long[:-1]},1]}}', f'{{"at":{long[:-1]},"1"]}}')
+    assert [[name for name, _, _ in large] for large in other.bigs] == [["at"], ["at"]]
+
+
 def test_addresses_and_hashes_come_last() -> None:
     made = cut(*(f'{{"id":{i},"name":"n{i}",'
                  f'"avatar_url":"http://x/{i}","node_id":"MDQ{i}","html_url":"http://y/{i}"}}' for i in range(3)))
