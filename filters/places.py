@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from byref.filters.records import Path
 from byref.filters.scanner import Document, Member
@@ -25,6 +26,8 @@ class Places:
         self._documents: list[Document | None] = []
         self._paths: list[Path] = []
         self._extents: list[tuple[int, int, int]] = []
+        self._names: dict[tuple[Document, int], Counter[str]] = {}
+        self._inner: dict[tuple[Document, int], Document | None] = {}
         self._cursor = (0, 0)
         self._ascii = text.isascii()
 
@@ -99,7 +102,7 @@ class Places:
             member = members[ordinal]
             if named:
                 text = document.text[member[0]:member[1]]
-                if (at_end and last > first) or sum(document.text[m[0]:m[1]] == text for m in members) > 1:
+                if (at_end and last > first) or self._repeated(document, members)[text] > 1:
                     return None
                 name = text[1:-1]
                 if _NAME.fullmatch(name):
@@ -117,13 +120,21 @@ class Places:
             document, members, named = self._descend(document, member)
         return out
 
+    def _repeated(self, document: Document, members: list[Member]) -> Counter[str]:
+        """How often each name stands in an object."""
+        key = (document, members[0][0])
+        if key not in self._names:
+            self._names[key] = Counter(document.text[member[0]:member[1]] for member in members)
+        return self._names[key]
+
     def _singles(self, document: Document, members: list[Member]) -> range:
         """Not a step: the one value at the top of a document."""
         return range(1 << 30) if len(members) == 1 and members is document.roots() else range(0)
 
     def _descend(self, document: Document, member: Member) -> tuple[Document, list[Member], bool]:
         if document.text[member[2]] == '"':
-            inner = document.inside(member[2], member[3])
+            key = (document, member[2])
+            inner = self._inner[key] = self._inner[key] if key in self._inner else document.inside(member[2], member[3])
             if inner is None:
                 return document, [], False
             return inner, inner.roots(), False
@@ -166,7 +177,10 @@ class Places:
     def _byte(self, at: int) -> int:
         if self._ascii:
             return at
-        start, size = self._cursor if at >= self._cursor[0] else (0, 0)
-        size += len(self.text[start:at].encode("utf-8", "surrogateescape"))
+        start, size = self._cursor
+        if at < start - at:
+            start = size = 0
+        piece = self.text[min(start, at):max(start, at)].encode("utf-8", "surrogateescape")
+        size += len(piece) if at >= start else -len(piece)
         self._cursor = (at, size)
         return size

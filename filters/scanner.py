@@ -108,11 +108,13 @@ class Document:
         self._members: dict[int, list[Member]] = {}
 
     def raw(self, at: int) -> int:
-        """The position in the output of a position in `text`. Quick when asked in ascending order."""
+        """The position in the output of a position in `text`. Quick for positions near the one asked before."""
         if self._same:
             return self.base + at
-        start, raw = self._cursor if at >= self._cursor[0] else (0, 0)
-        raw += len(self.level.unfold(self.text[start:at]))
+        start, raw = self._cursor
+        if at < start - at:
+            start = raw = 0
+        raw += len(self.level.unfold(self.text[start:at])) if at >= start else -len(self.level.unfold(self.text[at:start]))
         self._cursor = (at, raw)
         return self.base + raw
 
