@@ -26,6 +26,11 @@ class Captured:
         self.exit_code, self.is_error = exit_code, is_error
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The parts, in their order."""
+        return tuple(raw.name for raw in self._parts)
+
+    @property
     def texts(self) -> dict[str, str]:
         """The view of each part by its name, without the head. A byte that is not UTF-8 is a lone surrogate."""
         if self._texts is None:

@@ -33,6 +33,7 @@ INSIDE = "BYREF_INSIDE"
 _SIZES = {"": 1, "b": 1, "k": 10**3, "kb": 10**3, "kib": 1 << 10, "m": 10**6, "mb": 10**6, "mib": 1 << 20,
           "g": 10**9, "gb": 10**9, "gib": 1 << 30, "t": 10**12, "tb": 10**12, "tib": 1 << 40}
 _AGES = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_OF_A_CALL = ("BYREF_SCOPE", "BYREF_PROFILE", "BYREF_MAX_BYTES", "BYREF_MAX_AGE")
 _FILE_KEYS = ("url", "scope", "profile", "max_bytes", "max_age")
 
 
@@ -106,6 +107,19 @@ def inside(environ: Mapping[str, str] | None = None) -> str:
 def environment(inside: str) -> dict[str, str]:
     """What a command under `byref run` gets: all that we were given, and the file by which it tells us that it is byref."""
     return {**os.environ, INSIDE: inside}
+
+
+def given(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What the environment of this call sets, in the words that the daemon takes: it has an environment of its own."""
+    env = os.environ if environ is None else environ
+    return {name: env[name] for name in _OF_A_CALL if env.get(name)}
+
+
+def own_settings() -> Settings:
+    """The settings of a daemon. What the environment sets for whoever happened to start it is dropped, for good."""
+    for name in ("BYREF", "BYREF_SCOPE", "BYREF_PROFILE", "BYREF_RUN_LIMIT", INSIDE):
+        os.environ.pop(name, None)
+    return load()
 
 
 def home_folder(environ: Mapping[str, str] | None = None) -> str:

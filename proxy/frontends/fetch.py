@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterator
 
 from byref.proxy.errors import Invalid
-from byref.proxy.frontends.command import Command, open_session, put
+from byref.proxy.frontends.command import Command, put
 from byref.proxy.frontends.held import complain, write_all
-from byref.proxy.session import Session
+from byref.proxy.frontends.remote import ShellSession
 
 MAX_TOKENS = 8000
 LARGE = 1 << 18  # tokens of a page where all are wanted: about 1 MB
@@ -26,7 +26,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--base64", action="store_true", help="base64 text, for bytes that a terminal or an agent cannot show")
 
 
-def pages(session: Session, args: argparse.Namespace, every: bool) -> Iterator[bytes]:
+def pages(session: ShellSession, args: argparse.Namespace, every: bool) -> Iterator[bytes]:
     """The bytes of one page, or of every page from the first on; says on stderr how to get the next one."""
     cursor: str | None = args.cursor
     size = args.max_tokens or (LARGE if every else MAX_TOKENS)
@@ -57,8 +57,7 @@ def encoded(pieces: Iterator[bytes]) -> Iterator[bytes]:
 def _run(args: argparse.Namespace) -> int:
     if args.max_tokens is not None and args.max_tokens < 1:
         raise Invalid("--max-tokens is a number of tokens from 1 on")
-    gateway, session = open_session()
-    with gateway:
+    with ShellSession() as session:
         every = args.all or (args.out is not None and args.max_tokens is None and args.cursor is None)
         pieces = pages(session, args, every)
         if args.base64:

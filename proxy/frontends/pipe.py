@@ -9,10 +9,10 @@ from select import POLLIN, poll
 from byref.proxy import config
 from byref.proxy.contracts import Json
 from byref.proxy.frontends import nested
-from byref.proxy.frontends.command import Command, open_session, put, view_options
+from byref.proxy.frontends.command import Command, put, view_options
 from byref.proxy.frontends.held import Held, complain
+from byref.proxy.frontends.remote import ShellSession
 from byref.proxy.frontends.run import noted
-from byref.proxy.session import Session
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
@@ -24,13 +24,13 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     held = Held(("stdout", 1))
-    session: Session | None = None
+    session: ShellSession | None = None
     if args.command and nested.starts_byref(args.command):
         held.release()  # what a second call returns is final
     else:
         try:
             held.limit = config.run_limit()
-            _, session = open_session(args.profile)
+            session = ShellSession(args.profile)
         except Exception as fault:
             held.release(noted("pipe", fault))
     ended = _read(held)
@@ -59,12 +59,12 @@ def _read(held: Held) -> int:
     return 128 + came[0] if came else 0
 
 
-def _show(held: Held, session: Session, args: argparse.Namespace) -> None:
+def _show(held: Held, session: ShellSession, args: argparse.Namespace) -> None:
     given: Json = {"command": args.command} if args.command is not None else {}
     try:
         shown = session.capture(tool=args.tool, args=given, output={"stdout": held.streams[0].content()}, exit_code=args.exit, raw=args.raw,
                                 intent=args.intent or "", budget=args.budget)
-        session.gateway.close()
+        session.close()
     except Exception as fault:
         held.release(noted("pipe", fault))
         return

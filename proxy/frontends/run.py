@@ -13,8 +13,13 @@ from byref.proxy.frontends.held import complain, write_all
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any, TypeAlias
 
+    from byref.proxy.captured import Captured
+    from byref.proxy.frontends.remote import Remote, Shown
     from byref.proxy.gateway import Gateway
+
+    Fields: TypeAlias = dict[str, Any]
 
 USAGE = 2
 SESSION = "cli"  # what commands of the shell add to the ledger under, inside their scope
@@ -82,13 +87,17 @@ def main(words: Sequence[str]) -> int:
         child.start()
     except (OSError, ValueError) as fault:  # ValueError: a NUL byte in an argument
         return _not_started(argv[0], fault)
-    gateway = _open(child, options)
+    daemon = _daemon(child, options)
+    gateway = _open(child, options) if daemon is None else None
     code = child.watch()
+    command = text if text is not None else " ".join(map(quote, argv))
     try:
         if nested.told(mark):
             child.held.release()
+        if daemon is not None and not child.held.released and not _shown_by(daemon, child, command, code, options):
+            gateway = _open(child, options)
         if gateway is not None and not child.held.released:
-            _show(child, gateway, text if text is not None else " ".join(map(quote, argv)), code, options)
+            _show(child, gateway, command, code, options)
     except BrokenPipeError:
         pass
     except OSError as fault:
@@ -106,6 +115,33 @@ def _not_started(command: str, fault: OSError | ValueError) -> int:
     code, message = failure(command, fault)
     complain(message)
     return code
+
+
+def _daemon(child: Child, options: dict[str, str]) -> Remote | None:
+    """The daemon, if it listens. What it cannot do, or not at once, a gateway of our own does."""
+    try:
+        from byref.proxy.frontends.remote import Remote
+        daemon = Remote(home_folder(), options.get("--profile"))
+        if daemon.listens():
+            child.held.limit = run_limit()
+            return daemon
+    except Exception:  # a setting that cannot be used, say: opening a gateway then tells of it
+        pass
+    return None
+
+
+def _shown_by(daemon: Remote, child: Child, command: str, code: int, options: dict[str, str]) -> bool:
+    """Whether the daemon stored what the child wrote, and its view is out."""
+    from byref.proxy.frontends.remote import LARGEST
+    streams = child.held.streams
+    if sum(len(stream.held) + stream.spilled for stream in streams) > LARGEST or any(stream.spilled for stream in streams):
+        return False
+    try:
+        shown = daemon.capture({stream.name: bytes(stream.held) for stream in streams}, **_fields(command, code, options))
+    except Exception:
+        return False
+    _write(child, shown)
+    return True
 
 
 def _open(child: Child, options: dict[str, str]) -> Gateway | None:
@@ -130,17 +166,25 @@ def noted(doing: str, fault: Exception) -> str:
         return f"{type(fault).__name__}: {fault}"
 
 
+def _fields(command: str, code: int, options: dict[str, str]) -> Fields:
+    """What a capture is told beside the output."""
+    return {"tool": "shell", "args": {"command": command}, "exit_code": code, "raw": "--raw" in options,
+            "intent": options.get("--intent", ""), "budget": int(options["--budget"]) if "--budget" in options else None}
+
+
 def _show(child: Child, gateway: Gateway, command: str, code: int, options: dict[str, str]) -> None:
-    """Stores what the child wrote and writes its view, each stream's to its own descriptor."""
+    """Stores what the child wrote and writes its view."""
     try:
         session = gateway.session(SESSION, scope=gateway.settings.scope or scope_here(), proven=False)
-        shown = session.capture(
-            tool="shell", args={"command": command}, exit_code=code, raw="--raw" in options, intent=options.get("--intent", ""),
-            budget=int(options["--budget"]) if "--budget" in options else None,
-            output={stream.name: stream.content() for stream in child.held.streams})
+        shown = session.capture(output={stream.name: stream.content() for stream in child.held.streams}, **_fields(command, code, options))
     except Exception as fault:
         child.held.release(noted("run", fault))
         return
+    _write(child, shown)
+
+
+def _write(child: Child, shown: Captured | Shown) -> None:
+    """The view of each stream to its own descriptor, or the raw output."""
     if shown.warning:
         complain(shown.warning)
     if shown.passed:

@@ -1,0 +1,166 @@
+"""The life of the daemon: warm before it listens, on a socket and a loopback port, until it is idle, asked to end or not the one any more.
+
+The socket takes its name only when it listens, by a rename: a client finds a daemon that answers, or none. On the way out the
+order is: the socket's name, so that nobody new comes; the lock, so that the next daemon can start; then what is in flight.
+"""
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import signal
+import socket
+import stat
+import sys
+import time
+
+from aiohttp import web
+
+from byref.proxy.config import Settings
+from byref.proxy.contracts import Json
+from byref.proxy.errors import ConfigError
+from byref.proxy.frontends import hook
+from byref.proxy.frontends.held import complain
+from byref.proxy.frontends.http import Answer, Service, application
+from byref.proxy.gateway import Gateway
+from byref.proxy.gateway import open as open_gateway
+
+DRAIN = 30.0  # seconds for what is in flight when the daemon ends
+TICK = 5.0  # seconds between two looks at whether to end
+SWITCH = 0.001  # seconds after which a thread that computes lets the event loop in
+BUFFER = 1 << 20  # bytes read ahead of a body
+BACKLOG = 512
+
+
+class Daemon:
+    """One daemon. lock: the descriptor that holds `daemon.lock`. port: of HTTP, 0 for any, None for none. idle: in seconds."""
+
+    def __init__(self, settings: Settings, lock: int, port: int | None, idle: float, answer: Answer | None = None) -> None:
+        self.settings, self.port, self.idle = settings, port, idle
+        self.path = hook.socket_path(os.fsencode(settings.home))
+        self._lock = lock
+        self._answer = answer or answer_hook
+        self._inode = 0
+        self._leaving = asyncio.Event()
+        self._service: Service | None = None
+
+    def run(self) -> int:
+        """Serves until it ends; returns the exit code."""
+        os.chdir("/")  # a folder that is to be removed is not held
+        sys.setswitchinterval(SWITCH)
+        try:
+            return asyncio.run(self._serve())
+        except (OSError, ConfigError) as fault:
+            complain(f"the daemon cannot serve: {fault}")
+            return 1
+        finally:
+            self._withdraw()
+
+    async def _serve(self) -> int:
+        loop = asyncio.get_running_loop()
+        service = self._service = Service(self.settings, token(self.settings.home), self._answer, self.leave)
+        loop.set_exception_handler(lambda loop, context: _noted(service, context))
+        await service.run(warm)
+        runner = web.AppRunner(application(service), access_log=None, handle_signals=False, shutdown_timeout=DRAIN, read_bufsize=BUFFER)
+        await runner.setup()
+        try:
+            if self.port is not None:
+                site = web.TCPSite(runner, "127.0.0.1", self.port, backlog=BACKLOG)
+                await site.start()
+                service.port = runner.addresses[0][1]
+            listener = self._listen()
+            await web.SockSite(runner, listener, backlog=BACKLOG).start()
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.add_signal_handler(number, self.leave, "a signal")
+            service.used = time.monotonic()
+            while not self._leaving.is_set():
+                try:
+                    await asyncio.wait_for(self._leaving.wait(), min(TICK, max(self.idle / 4, 0.05)))
+                except TimeoutError:
+                    self._look(service)
+        finally:
+            self._withdraw()
+            await runner.cleanup()
+            await asyncio.to_thread(service.close)
+        return 0
+
+    def _listen(self) -> socket.socket:
+        folder, fresh = os.path.dirname(self.path), self.path + b"~"
+        hook.make_folder(folder)
+        found = os.lstat(folder)
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+            raise ConfigError(f"{os.fsdecode(folder)} is another user's; the daemon's socket cannot lie there")
+        try:
+            os.unlink(fresh)
+        except FileNotFoundError:
+            pass
+        listener = socket.socket(socket.AF_UNIX)
+        before = os.umask(0o177)
+        try:
+            listener.bind(fresh)
+        finally:
+            os.umask(before)
+        listener.listen(BACKLOG)
+        self._inode = os.stat(fresh).st_ino
+        os.rename(fresh, self.path)  # over what a daemon that was killed left
+        return listener
+
+    def _look(self, service: Service) -> None:
+        if service.in_flight == 0 and time.monotonic() - service.used > self.idle:
+            self.leave("idle")
+        elif not self._listed():
+            self.leave("its socket is gone")
+
+    def _listed(self) -> bool:
+        try:
+            return os.stat(self.path).st_ino == self._inode
+        except OSError:
+            return False
+
+    def leave(self, reason: str) -> None:
+        """Ends it once all that is in flight is answered. Nobody new finds it from now on, and the next one may start."""
+        self._withdraw()
+        self._leaving.set()
+
+    def _withdraw(self) -> None:
+        if self._inode and self._listed():
+            os.unlink(self.path)
+        self._inode = 0
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+
+def answer_hook(gateway: Gateway, harness: str, event: bytes) -> bytes:
+    """What a hook is to print. Loaded with the first one."""
+    from byref.proxy.frontends.hooks import answer
+    return answer(gateway, harness, event)
+
+
+def token(home: str) -> str:
+    """The token of loopback HTTP: the one that `daemon.token` holds, else a new one."""
+    path = os.path.join(home, "daemon.token")
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as fault:
+        raise ConfigError(f"{path} cannot be used: {fault.strerror}") from None
+    with open(fd, "r+") as file:
+        held = file.read().strip()
+        if len(held) < 32 or os.fstat(fd).st_uid != os.getuid() or stat.S_IMODE(os.fstat(fd).st_mode) & 0o077:
+            held = secrets.token_urlsafe(32)
+            os.fchmod(fd, 0o600)
+            file.seek(0)
+            file.truncate()
+            file.write(held + "\n")
+    return held
+
+
+def warm() -> None:
+    """Loads what the first view would have to load, by making one."""
+    with open_gateway("memory:") as gateway:
+        gateway.session("warm").capture(tool="shell", args={"command": "make"}, output="".join(f"line {n} of it\n" for n in range(2000)))
+
+
+def _noted(service: Service, context: dict[str, Json]) -> None:
+    fault = context.get("exception")
+    service.own.faults.add("serve", fault if isinstance(fault, BaseException) else RuntimeError(str(context.get("message"))))

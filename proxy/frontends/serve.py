@@ -1,0 +1,128 @@
+"""`byref serve`: the daemon that keeps store and filters warm for hooks, for the command line and for HTTP.
+
+One a user and home. An `flock` on `daemon.lock` decides: of two that start at once the second waits until the first answers,
+and ends. Clients start it as `python -P -m byref.proxy.frontends.serve`; what it needs beyond byref itself is the extra `serve`.
+"""
+from __future__ import annotations
+
+import argparse
+import fcntl
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+
+from byref.proxy import config
+from byref.proxy.contracts import Json
+from byref.proxy.frontends import hook
+from byref.proxy.frontends.command import Command, say
+from byref.proxy.frontends.held import complain
+
+IDLE = 3600.0  # seconds without a call
+PATIENCE = 10.0  # seconds for another daemon to answer or to end
+_PAUSE = 0.02
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--http", metavar="PORT", type=int, default=0, help="port of the loopback HTTP server (any that is free)")
+    which.add_argument("--no-http", action="store_true", help="the Unix socket alone")
+    parser.add_argument("--idle", metavar="SECONDS", type=float, default=IDLE, help=f"end after so long without a call ({IDLE:.0f})")
+    parser.add_argument("--stop", action="store_true", help="end the daemon that runs, once it has answered what it was asked")
+    parser.add_argument("--status", action="store_true", help="say what the daemon that runs does")
+
+
+def ask(home: str, request: str, limit: float = 1.0) -> tuple[int, Mapping[str, Json]]:
+    """A request without a body to the daemon of a home: status and JSON. Raises what `hook.call` raises."""
+    path = hook.socket_path(os.fsencode(home))
+    status, body = hook.call(path, request, b"", time.monotonic() + limit)
+    found = json.loads(body) if body[:1] == b"{" else {}
+    return status, found if isinstance(found, dict) else {}
+
+
+def take_lock(home: str, patience: float = PATIENCE) -> int | None:
+    """The descriptor that holds the lock; None once another daemon, of our version, answers. Raises TimeoutError."""
+    hook.make_folder(os.fsencode(home))
+    fd = os.open(os.path.join(home, "daemon.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    until = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return fd
+        except BlockingIOError:
+            pass
+        try:
+            if ask(home, "GET /healthz")[0] == 200:
+                os.close(fd)
+                return None
+        except (hook.Absent, OSError, ValueError):  # on its way up or down
+            pass
+        if time.monotonic() > until:
+            os.close(fd)
+            raise TimeoutError(f"another daemon holds {home}/daemon.lock and does not answer; end it, and start this one again")
+        time.sleep(_PAUSE)
+
+
+def _run(args: argparse.Namespace) -> int:
+    home = config.home_folder()
+    if args.stop:
+        return _stop(home)
+    if args.status:
+        return _status(home)
+    try:
+        lock = take_lock(home)
+    except TimeoutError as fault:
+        complain(fault)
+        return 1
+    if lock is None:
+        return 0
+    try:
+        from byref.proxy.frontends.daemon import Daemon
+    except ModuleNotFoundError as fault:
+        if fault.name != "aiohttp":
+            raise
+        complain("`byref serve` needs aiohttp: pip install 'byref[serve]'; all else works without the daemon")
+        return 1
+    return Daemon(config.own_settings(), lock, None if args.no_http else args.http, args.idle).run()
+
+
+def _stop(home: str) -> int:
+    try:
+        ask(home, "POST /v1/stop")
+    except hook.Absent:
+        say("no daemon runs\n")
+        return 0
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        try:
+            ask(home, "GET /healthz")
+        except (hook.Absent, OSError, ValueError):
+            say("stopped\n")
+            return 0
+        time.sleep(_PAUSE)
+    complain("the daemon was asked to stop, and still answers")
+    return 1
+
+
+def _status(home: str) -> int:
+    try:
+        _, found = ask(home, "GET /v1/status")
+    except hook.Absent:
+        say("no daemon runs\n")
+        return 1
+    for name, value in found.items():
+        say(f"{name + ':':<11} {value}\n")
+    return 0
+
+
+SERVE = Command(
+    "serve", "keep byref warm in the background, for hooks, this command line and HTTP", _options, _run,
+    "One a user. Hooks start it by themselves. HTTP listens on 127.0.0.1 alone and wants `Authorization: Bearer`, with the token in "
+    "daemon.token in byref's folder. TERM ends it once it has answered what it was asked. Needs the extra `serve`.")
+
+
+if __name__ == "__main__":
+    from byref.proxy.frontends.cli import main
+    os.closerange(3, 1 << 16)  # what a harness leaves open would be held open for as long as the daemon lives
+    sys.exit(main(["serve", *sys.argv[1:]]))
