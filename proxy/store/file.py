@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 
 from byref.proxy.contracts import Usage, Verified
-from byref.proxy.errors import Collision, ConfigError, Corrupt, Evicted, Expired, StoreBusy, StoreFull, Unknown
+from byref.proxy.errors import Collision, ConfigError, Corrupt, Evicted, Expired, StoreBusy, Unknown
 from byref.proxy.store.blobs import BlobFile, BlobFolder, FileWriter
 from byref.proxy.store.catalog import PAGE, Catalog, blob_of, fault, number, string, text
 from byref.proxy.store.memo import first_of
@@ -90,12 +90,9 @@ class FileStore:
         events = [event_values(capture.scope, event) for event in capture.events]
         try:
             with self._write() as write:
-                given = self._commit(write, self._retention(write, now), capture, call, events, now)
-        except (Collision, StoreFull):
+                return self._commit(write, self._retention(write, now), capture, call, events, now)
+        finally:  # held now, or passed raw: the blobs need no keeping
             self._pending.settle(capture.manifest)
-            raise
-        self._pending.settle(capture.manifest)
-        return given
 
     def _commit(self, write: Write, retention: Retention, capture: Capture, call: Values, events: list[Values], now: float) -> Capture:
         scope = text(capture.scope)
@@ -118,9 +115,7 @@ class FileStore:
         if not found:
             seq = self._insert(write, retention, capture, now)
         else:
-            seq = found[0][1].seq
-            write.run("UPDATE outputs SET captured = ?, signature = ?, shape = ?, closed = 0 WHERE seq = ?",
-                      (now, text(capture.signature), text(capture.view.shape), seq))
+            seq = self._refresh(write, retention, found[0][1], capture, now)
             self._heal(write, capture)
         self._open_session(write, scope, text(capture.session))
         if first is None:
@@ -142,6 +137,16 @@ class FileStore:
         elif row[0]:
             write.run("UPDATE sessions SET closed = 0 WHERE scope = ? AND session = ?", (scope, session))
             write.run(f"UPDATE outputs SET closed = 0 WHERE scope = ?1 AND closed AND {_OF_SESSION}", (scope, session))
+
+    def _refresh(self, write: Write, retention: Retention, held: Output, capture: Capture, now: float) -> int:
+        seq = held.seq
+        if held.captured < now - self.max_age:  # for its scope it was gone, and comes back as a new one
+            retention.add(seq=1)
+            seq = retention.totals["seq"]
+            write.run("UPDATE parts SET seq = ? WHERE seq = ?", (seq, held.seq))
+        write.run("UPDATE outputs SET seq = ?, captured = ?, signature = ?, shape = ?, closed = 0 WHERE seq = ?",
+                  (seq, now, text(capture.signature), text(capture.view.shape), held.seq))
+        return seq
 
     def _insert(self, write: Write, retention: Retention, capture: Capture, now: float) -> int:
         scope, manifest = text(capture.scope), capture.manifest

@@ -131,6 +131,9 @@ class MemoryStore:
             self._seq += 1
             held = self._outputs[key] = _Held(self._seq, capture.manifest)
             self._gone.pop(key, None)
+        elif self._is_old(held.captured):  # for its scope it was gone, and comes back as a new one
+            self._seq += 1
+            held.seq = self._seq
         for part in capture.manifest.parts:
             self._pending.pop(part.blob.digest, None)
         held.captured, held.signature, held.shape = now, capture.signature, capture.view.shape

@@ -43,13 +43,17 @@ class RetentionSuite:
         store = factory(max_bytes=1 << 30, max_age=600, clock=clock)
         for data in (b"small\n", log(6000)):
             ref = keep(store, data)
+            seq = store.resolve(SCOPE, ref).seq
             for let_go in (False, True):
                 clock.now += 601
                 if let_go:
                     store.gc()
                 assert fate(store, ref) == "expired"
+                cursor = max([output.seq for output in store.changes(SCOPE, 0)], default=seq)
                 assert keep(store, data) == ref
                 assert stored(store, SCOPE, ref) == [data]
+                seq = store.resolve(SCOPE, ref).seq
+                assert seq > cursor, "it is new to the layers, too"
             store.purge(SCOPE, ref)
             assert fate(store, ref) == "evicted"
             keep(store, data)
