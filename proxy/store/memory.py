@@ -110,6 +110,7 @@ class MemoryStore:
                 self._hold(key, capture, now)
             if first is None:
                 self._record(capture, now)
+            self._drop_old()
             self._make_room(key)
             return self._given(first) if first is not None else capture
 
@@ -137,6 +138,7 @@ class MemoryStore:
         for part in capture.manifest.parts:
             self._pending.pop(part.blob.digest, None)
         held.captured, held.signature, held.shape = now, capture.signature, capture.view.shape
+        self._outputs[key] = self._outputs.pop(key)
         self._sessions[capture.scope, capture.session] = True
 
     def _record(self, capture: Capture, now: float) -> None:
@@ -256,7 +258,6 @@ class MemoryStore:
     def _make_room(self, keep: tuple[str, str] | None) -> None:
         if self._held_bytes() <= self.max_bytes:
             return
-        self._drop_old(keep)
         self._trim_rows(self.max_bytes // ROWS)
         self._trim_calls(self.max_bytes // MEMO)
         is_open = {(call.capture.scope, call.capture.ref) for call in self._all_calls()
@@ -283,9 +284,15 @@ class MemoryStore:
             size -= call.cost
             self._forget_call(call)
 
-    def _drop_old(self, keep: tuple[str, str] | None = None) -> None:
-        for key in [key for key, held in self._outputs.items() if self._is_old(held.captured) and key != keep]:
+    def _drop_old(self) -> None:
+        """Outputs past their age, and their calls. `_outputs` is in the order of their last capture: the first young one ends it."""
+        dropped = set()
+        while self._outputs and self._is_old(self._outputs[key := next(iter(self._outputs))].captured):
             self._drop(key, "expired")
+            dropped.add(key)
+        if dropped:
+            for call in [call for call in self._all_calls() if (call.capture.scope, call.capture.ref) in dropped]:
+                self._forget_call(call)
 
     def _forget_call(self, call: _Call) -> None:
         capture = call.capture

@@ -4,7 +4,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -91,5 +91,7 @@ class Backends(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
-Backends.TestCase.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+# No shrinking: these stores live in real folders, and it takes minutes. A run has 25 steps at most.
+Backends.TestCase.settings = settings(
+    max_examples=25, stateful_step_count=25, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 TestBackends = Backends.TestCase
