@@ -20,6 +20,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                      help="the folder of the shared cases that tests/test_cases.py runs (default: %(default)s)")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest file first: a worker takes whole files, and the other should not be left waiting for it at the end."""
+    items.sort(key=lambda item: item.path.name != "test_cases.py")
+
+
 @pytest.fixture(autouse=True)
 def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Every test has a data folder of its own, and none of the user's BYREF_* settings."""

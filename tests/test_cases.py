@@ -55,7 +55,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("statement", [item for part in found if part.inputs for item in statements(part)] or [absent])
     elif "scenario" in metafunc.fixturenames:
         wanted = metafunc.function.__name__.split("_")[1]
-        here = [pytest.param(part, id=part.case, marks=pytest.mark.xdist_group(part.case)) for part in found if part.number == wanted]
+        here = [pytest.param(part, id=part.case) for part in found if part.number == wanted]
         metafunc.parametrize("scenario", here or [absent], scope="module")
 
 
@@ -67,7 +67,7 @@ def statements(part: Part) -> list[Any]:
         for word in words:
             if word in QUALIFIERS and len(words) > 1:
                 continue
-            marks = [pytest.mark.xdist_group(part.id)]
+            marks = []
             if part.number in NEEDS_FRONTEND:
                 marks.append(pytest.mark.skip(reason=f"not due: {NOT_DUE[part.number]}"))
             elif part.number in NOT_DUE:

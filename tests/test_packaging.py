@@ -52,9 +52,6 @@ def package_of(wheel: Path) -> dict[str, str]:
         return {name: sha(archive.read(name)) for name in archive.namelist() if ".dist-info/" not in name}
 
 
-pytestmark = pytest.mark.xdist_group("packaging")
-
-
 def test_a_wheel_holds_the_tree_and_nothing_else(root: Path, wheel: Path) -> None:
     assert package_of(wheel) == tree(root)
 

@@ -94,6 +94,11 @@ class Run:
                 return found
             assert len(found) < 20_000, "the cursor never ends"
 
+    @functools.cached_property
+    def all_pages(self) -> list[Any]:
+        """The pages of an output of one part, of the usual size."""
+        return self.pages()
+
     def search(self, query: str, **named: Any) -> str:
         if not hasattr(self.session, "search"):
             pytest.skip("needs search")
