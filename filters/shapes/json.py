@@ -16,7 +16,6 @@ from byref.proxy.errors import Invalid
 _RESULT = re.compile(r"(?:meta=|content=|CallToolResult\(|\[?TextContent\()")
 _TEXT = re.compile(r"""\btext=('(?:[^'\\]++|\\.)*+(?:'|\Z)|"(?:[^"\\]++|\\.)*+(?:"|\Z))""", re.S)
 _OPEN = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*(?:[\"{\[\]]|-?\d+(?:\.\d+)?\s*[,\]]|(?:true|false|null)\s*[,\]]))")
-_INSIDE = re.compile(r"^[ \t]*(?:\{[ \t]*(?:\"|\n|\r)|\[[ \t]*(?:[\"{\[]|\n|\r))", re.M)
 _FILE = re.compile(r"\b(?:cat|head|tail|sed|less|nl|bat)\b[^|;&]*\.json\b")
 
 
@@ -34,7 +33,7 @@ class Json:
             if sample.count("\n") > len(sample) // 160 and (_FILE.search(command(call)) or call.tool.lower() in ("read", "view", "open")):
                 return 0
             return 90
-        return 40 if _INSIDE.search(sample) else 0
+        return 0  # JSON after words stays text: rows in the midst of raw lines would not tell which of the two a line is
 
     def units(self, text: str, call: Call) -> Units | None:
         sheet = Sheet(text)
@@ -51,25 +50,19 @@ class Json:
 
 
 def _plain(sheet: Sheet, text: str) -> bool:
-    """JSON from the first character, or after some words, with what follows it as text."""
+    """JSON from the first character, with what follows it as text."""
     start = len(text) - len(text.lstrip(" \t\r\n\ufeff"))
-    pure = True
     if text[start:start + 1] not in ("{", "["):
-        found = _INSIDE.search(text)
-        if found is None:
-            return False
-        start, pure = found.end() - len(found[0].lstrip()), False
-    if not pure:
-        sheet.words(0, start)
-    document = Document(text if pure else text[start:], base=0 if pure else start)
+        return False
+    document = Document(text)
     end = vast(sheet, document) if len(text) > SIZE else sheet.values(document)
     stop = document.raw(end)
-    if end == 0 or (stop - start) * 10 < len(text.strip()) * (3 if pure else 6):
+    if end == 0 or (stop - start) * 10 < len(text.strip()) * 3:
         return False
     rest = bool(text[stop:].strip())
     if rest:
         sheet.words(stop, len(text))
-    sheet.places.pure = pure and not rest
+    sheet.places.pure = not rest
     return True
 
 

@@ -209,11 +209,16 @@ def test_a_result_with_an_error_flag_in_a_repr_keeps_the_flag() -> None:
     assert any("isError=True" in text for text in units.texts)
 
 
-def test_words_before_and_after_json_stay() -> None:
-    raw = 'Found it:\n{"a": [' + ",".join(f'{{"x": {i}}}' for i in range(30)) + "]}\ndone\n"
+def test_words_after_json_stay() -> None:
+    raw = '{"a": [' + ",".join(f'{{"x": {i}}}' for i in range(30)) + "]}\ndone\n"
     units = cut(raw)
-    assert units.texts[0] == "Found it:" and units.texts[-1] == "done"
+    assert units.texts[-1] == "done"
     assert units.address(0, len(units.texts) - 1) == f"b0-{len(raw)}"
+
+
+def test_json_after_words_is_text() -> None:
+    raw = 'Found it:\n{"a": [' + ",".join(f'{{"x": {i}}}' for i in range(30)) + "]}\ndone\n"
+    assert SHAPE.match(CALL, "text/plain", raw) == 0 and SHAPE.units(raw, CALL) is None
 
 
 @pytest.mark.parametrize("text", ["", "plain words", "[INFO] 12 started", "{not json", "[12:30] hello", "{}{"])
