@@ -230,10 +230,14 @@ def _blocks(order: list[int], sizes: list[int], rank: bytearray) -> list[list[in
 
 
 def _fewer(keep: bytearray, sizes: list[int], rank: bytearray, plan: Plan) -> int:
-    """Failures alone exceed four budgets: the first and the last stand, the gap between states their number."""
+    """Failures alone exceed four budgets: the first and the last stand, the gap between states their number. Names and
+    summaries stand too, unless they alone are as many; then a summary is among the last."""
+    limit = 4 * plan.cap
     used = sum([sizes[i] for i, flag in enumerate(keep) if flag and rank[i] == ALWAYS])
-    room = max(0, 4 * plan.cap - used) // 2
-    kept = [i for i, flag in enumerate(keep) if flag and rank[i] != ALWAYS]
+    spared = used <= limit
+    used = used if spared else 0
+    room = (limit - used) // 2
+    kept = [i for i, flag in enumerate(keep) if flag and not (spared and rank[i] == ALWAYS)]
     for i in kept:
         keep[i] = 0
     for end in (kept, kept[::-1]):

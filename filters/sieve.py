@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 
-from byref.filters.failures import is_failure, masked
+from byref.filters.failures import FOOT, is_failure, is_summary, masked
 from byref.filters.lines import clean
-from byref.filters.units import ANCHOR, HIDDEN, MUST, PLAIN, Units
+from byref.filters.units import ALWAYS, ANCHOR, HIDDEN, MUST, PLAIN, Units
 from byref.proxy.contracts import Source
 from byref.proxy.text import pattern, short_hash
 
@@ -147,7 +147,9 @@ def sieve(source: Source) -> Units:
     rows, starts = [row for _, _, row in state.tail], [start for _, start, _ in state.tail]
     for k, (line, _, row) in enumerate(state.tail):
         state.line, state.fresh = line - k, k > 0
-        state.keep(k, rows, starts, max(0, len(row) - _LINE), ANCHOR if len(rows) - k <= _SURE else PLAIN)
+        left = len(rows) - k
+        summary = left <= FOOT and is_summary(clean(row[-_LINE:].decode("utf-8", "surrogateescape")))
+        state.keep(k, rows, starts, max(0, len(row) - _LINE), ALWAYS if summary else ANCHOR if left <= _SURE else PLAIN)
     return _units(state, source.size)
 
 

@@ -34,7 +34,7 @@ class Units:
     heads: what stands before a unit and is shared by its neighbours (`src/a.py:`), printed once as a heading.
     glued: 1 where a unit goes on within the raw line of the unit before it.
     repeats: for a unit that stands for later ones like it: (how many there are, the address of the last).
-    failures: for hidden units, how many distinct failures are in them.
+    failures: how many distinct failures a unit is the first to report; for hidden units, how many are in them.
     sizes: characters of each unit; None is the length of its text and a newline.
     strictness: percent of the plan's threshold that applies: 0 keeps all that was not shown yet, as where the caller
         narrowed the output already; above 100 where little of a kind is ever used.

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import re
 
-from byref.filters.failures import mark, suspects
+from byref.filters.failures import mark, mark_summary, suspects
 from byref.filters.lines import split
 from byref.filters.narrow import narrowed, program
 from byref.filters.patterns import any_of
@@ -25,10 +25,6 @@ _PROGRAMS = frozenset({
     "pip", "pip3", "apt", "apt-get", "npm", "pnpm", "yarn", "docker", "make", "cmake", "cargo", "mvn", "gradle", "gradlew", "journalctl",
     "dmesg", "conda",
     "brew", "bundle", "go", "ninja", "terraform", "ansible-playbook", "kubectl"})
-_SUMMARY = any_of(
-    r"^(?:BUILD|Finished|Successfully|Build|Done|Total|Installing collected|Command|The last command|<returncode>|exit code|returncode|real\t)\b",
-    r"^(?:added )?\d+ (?:upgraded|packages?|errors?|warnings?|failures?)\b", r"\b\d+ (?:failed|passed|errors?|warnings?)\b", flags=re.I)
-_FOOT = 12  # lines at the end that may hold a summary
 
 
 class Log:
@@ -50,9 +46,7 @@ class Log:
         if n:
             units.rank[0] = units.rank[-1] = ANCHOR
         mark(units, suspects(units.texts))
-        for i in range(max(0, n - _FOOT), n):
-            if _SUMMARY.search(units.texts[i]):
-                units.rank[i] = max(units.rank[i], ANCHOR)
+        mark_summary(units)
         return units
 
 

@@ -1,7 +1,7 @@
 """Plain text: what nothing else claims."""
 from __future__ import annotations
 
-from byref.filters.failures import mark, suspects
+from byref.filters.failures import mark, mark_summary, suspects
 from byref.filters.lines import split
 from byref.filters.narrow import narrowed
 from byref.filters.units import ANCHOR, Units
@@ -23,6 +23,7 @@ class Text:
             units.rank[0] = units.rank[-1] = ANCHOR
         if call.exit_code is not None or call.is_error:
             mark(units, suspects(units.texts))
+            mark_summary(units)
         return units
 
 

@@ -5,6 +5,7 @@ between two gaps must be exactly the lines that stand between their markers. So 
 """
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ SMALL = 400  # bytes up to which an output passes
 _AT = r"(?:L\d+(?:-\d+)?|b\d+-\d+|\$[^«»\n]*?)"
 _GAP = re.compile(rf"«(?:[\w.-]{{1,32}}:)?({_AT})(?: [^«»\n]*)?»")
 _REPEAT = re.compile(r"«×(\d+) to (L\d+(?:-\d+)?|b\d+-\d+)»")
-_HEAD = re.compile(rf"«{REF}(?: [^\s«»]+ exit -?\d+:| error:)? (\d+) of (\d+) (\w+)»\n")
+_HEAD = re.compile(rf"«{REF}(?:(?: [^\s«»]{{1,14}})? exit -?\d+:| error:)? (\d+) of (\d+) (\w+)»\n")
 # ECMA-48: CSI with its parameters, OSC up to its end, and the two-character escapes
 _CODES = re.compile(r"\x1b\[[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x1b[\x40-\x5f]")
 _NUMBER = re.compile(r" *(\d+)(→|\t|:|\|)")
@@ -125,12 +126,19 @@ def span(address: str, raw: bytes) -> tuple[int, int]:
     if address[0] == "b":
         assert int(first) < int(last) <= len(raw), address
         return int(first), int(last)
-    assert 1 <= int(first) <= int(last or first) <= len(rows_of(raw)), f"{address} of {len(rows_of(raw))} lines"
+    ends = line_ends(raw)
+    assert 1 <= int(first) <= int(last or first) < len(ends), f"{address} of {len(ends) - 1} lines"
     assert last != first, "a single line is named once"
+    return ends[int(first) - 1], ends[int(last or first)]
+
+
+@functools.lru_cache(maxsize=8)
+def line_ends(raw: bytes) -> list[int]:
+    """Where each line ends, after its newline; 0 before the first."""
     ends = [0]
     for row in rows_of(raw):
         ends.append(min(len(raw), ends[-1] + len(row) + 1))
-    return ends[int(first) - 1], ends[int(last or first)]
+    return ends
 
 
 def walk(raw: bytes, body: str, gaps: Sequence[tuple[str, int, str]]) -> None:
