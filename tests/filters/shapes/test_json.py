@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from byref.filters.lexical import find
@@ -24,6 +24,8 @@ OURS = re.compile(r"^\s*\d+(?:,\d+)?\.[^|]*?:(?=[\[{\"\d\-tfn])|"
 
 def cut(text: str, call: Call = CALL) -> Units:
     units = SHAPE.units(text, call)
+    if units is None and not set(text).isdisjoint(map(chr, range(0xFDD0, 0xFDE0))):
+        reject()  # the noncharacters that the scanner folds escapes to: such a text is left to other shapes
     assert units is not None
     return units
 
