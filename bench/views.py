@@ -78,6 +78,7 @@ def row(name: str, size: int, times: list[float], shown: float, others: dict[str
 def pages(rounds: int) -> None:
     """35 KB of each kind: every round another text, as in a session, whose words recur."""
     every: list[float] = []
+    shares: list[float] = []
     references: dict[str, list[float]] = {"head+tail": [], "loop": [], "zstd": []}
     for kind, (_, _, writer) in inputs.KINDS.items():
         call = call_of(kind)
@@ -92,9 +93,10 @@ def pages(rounds: int) -> None:
                 others[key].append(timed(function))
         row(kind, PAGE, times, statistics.mean(sizes), others, "")
         every += times
+        shares += sizes
         for key, values in others.items():
             references[key] += values
-    row("all kinds, 10k tokens", PAGE, every, float("nan"), references, "bar: p50 3, p99 8")
+    row("all kinds, 10k tokens", PAGE, every, statistics.mean(shares), references, "bar: p50 3, p99 8")
     text = inputs.log(PAGE)
     print(f"  (35 KB of log are {estimate(text)} tokens by the built-in estimate)")
 
@@ -133,15 +135,13 @@ def huge() -> None:
 def huge_alone(folder: Path) -> None:
     """Prints milliseconds, megabytes beyond the interpreter with its imports, and the share shown."""
     import byref
-    with byref.open(f"file:{folder}/store") as gateway:
-        writer = gateway.store.writer()
-        with (folder / "log").open("rb") as file:
-            while block := file.read(1 << 20):
-                writer.write(block)
-        blob = writer.finish()
+    with byref.open(f"file:{folder}/store") as gateway, (folder / "log").open("rb") as file:
+        session = gateway.session("bench")
+        kept = session.capture(tool="shell", output=file, raw=True)
+        blob = gateway.store.resolve(session.scope, kept.ref).manifest.parts[0].blob
     code = (f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import views; "
             f"views.huge_view({str(folder)!r}, {blob.digest!r}, {blob.size}, {blob.lines})")
-    sys.stdout.write(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+    sys.exit(subprocess.run([sys.executable, "-c", code], check=False).returncode)
 
 
 def huge_view(folder: str, name: str, size: int, lines: int) -> None:
