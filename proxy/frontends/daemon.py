@@ -26,6 +26,7 @@ from byref.proxy.gateway import Gateway
 from byref.proxy.gateway import open as open_gateway
 
 DRAIN = 30.0  # seconds for what is in flight when the daemon ends
+LINGER = 1.0  # seconds for the rest of a body that nobody wants
 TICK = 5.0  # seconds between two looks at whether to end
 SWITCH = 0.001  # seconds after which a thread that computes lets the event loop in
 BUFFER = 1 << 20  # bytes read ahead of a body
@@ -61,7 +62,8 @@ class Daemon:
         service = self._service = Service(self.settings, token(self.settings.home), self._answer, self.leave)
         loop.set_exception_handler(lambda loop, context: _noted(service, context))
         await service.run(warm)
-        runner = web.AppRunner(application(service), access_log=None, handle_signals=False, shutdown_timeout=DRAIN, read_bufsize=BUFFER)
+        runner = web.AppRunner(application(service), access_log=None, handle_signals=False, shutdown_timeout=DRAIN, lingering_time=LINGER,
+                               read_bufsize=BUFFER)
         await runner.setup()
         try:
             if self.port is not None:

@@ -166,7 +166,7 @@ def make_folder(path: bytes) -> None:
 
 
 def start(home: bytes, command: list[str]) -> None:
-    """Starts the daemon as a session of its own, unless one holds the lock or was started just now. Raises OSError."""
+    """Starts the daemon as a session of its own, unless one holds the lock or was started within STARTING. Raises OSError."""
     import fcntl
     make_folder(home)
     path = home + b"/daemon.lock"
@@ -196,7 +196,7 @@ def ask(home: bytes, harness: str, event: bytes, wait: float, command: list[str]
     environ = posix.environ
     until = time.monotonic() + wait + max(0, len(event) - AMPLE) / RATE
     headers = settings_header({name.decode(): environ[name].decode("utf-8", "surrogateescape") for name in SETTINGS if environ.get(name)})
-    path, started = socket_path(home), False
+    path = socket_path(home)
     while True:
         try:
             status, body = call(path, f"POST /hooks/{harness}", event, until, headers)
@@ -206,10 +206,9 @@ def ask(home: bytes, harness: str, event: bytes, wait: float, command: list[str]
                 raise ValueError(f"the daemon answered {status}")
             raise Absent(f"it is of another version or of other settings than this {VERSION}, and ends")
         except Absent:
-            if command and not started:
+            if command:
                 start(home, command)
-                started = True
-            if not started or wait <= WAIT or time.monotonic() + WAIT >= until:
+            if not command or wait <= WAIT or time.monotonic() + WAIT >= until:
                 raise
         time.sleep(0.02)
 

@@ -185,6 +185,7 @@ def application(service: Service) -> web.Application:
         try:
             service.admit(request)
             if reason := service.stale(request.headers.get("Byref-Version")):
+                await bodies.whole(request, EVENT)  # a body that is still coming would hold up the end
                 service.leave(reason)
                 return _error(409, "version", reason)
             if not request.path.startswith(("/healthz", "/v1/status")):

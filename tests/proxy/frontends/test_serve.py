@@ -1,0 +1,111 @@
+"""`byref serve`: one daemon a user and home, however it is started; it ends when idle, when asked, and with all answered."""
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from byref.proxy.frontends import hook, remote, serve
+
+LIMIT = 60
+
+
+def test_two_starts_at_once_give_one(daemon):
+    one = subprocess.Popen([*remote.START, "--no-http"], cwd=daemon.byref.folder, env=daemon.byref.env, start_new_session=True)
+    other = subprocess.Popen([*remote.START, "--no-http"], cwd=daemon.byref.folder, env=daemon.byref.env, start_new_session=True)
+    daemon.wait(lambda: one.poll() is not None or other.poll() is not None)
+    loser, winner = (one, other) if one.poll() is not None else (other, one)
+    assert loser.returncode == 0 and winner.poll() is None
+    assert daemon.about()["pid"] == winner.pid
+    stopped = daemon.byref("serve", "--stop")
+    assert (stopped.returncode, stopped.stdout) == (0, b"stopped\n") and winner.wait(LIMIT) == 0
+    assert not os.path.exists(daemon.socket)
+
+
+def test_it_ends_when_idle(daemon):
+    running = daemon.start("--no-http", "--idle", "0.3")
+    assert running.wait(LIMIT) == 0 and not os.path.exists(daemon.socket)
+
+
+def test_what_is_in_flight_is_answered_before_it_ends(daemon):
+    running = daemon.start(echo=True)
+    answers = []
+    call = threading.Thread(target=lambda: answers.append(hook.call(daemon.socket, "POST /hooks/x", b"sleep 1", time.monotonic() + LIMIT)))
+    call.start()
+    daemon.wait(lambda: daemon.about()["in_flight"] == 2)
+    running.send_signal(signal.SIGTERM)
+    call.join()
+    assert answers == [(200, b"auto of x: sleep 1")] and running.wait(LIMIT) == 0 and not os.path.exists(daemon.socket)
+
+
+def test_what_a_killed_one_left_is_in_nobodys_way(daemon):
+    daemon.start("--no-http").kill()
+    daemon.wait(lambda: not daemon.answers())
+    assert os.path.exists(daemon.socket)
+    assert daemon.start("--no-http").pid == daemon.about()["pid"]
+
+
+def test_it_ends_when_its_folder_is_gone(daemon):
+    running = daemon.start("--no-http", "--idle", "2")  # which is looked at twice a second
+    os.unlink(daemon.socket)
+    assert running.wait(LIMIT) == 0
+
+
+def test_all_it_makes_is_its_users_alone(daemon):
+    daemon.start()
+    made = {name: stat.S_IMODE(os.lstat(daemon.byref.home / name).st_mode) for name in os.listdir(daemon.byref.home)}
+    assert {"daemon.sock", "daemon.lock", "daemon.token"} <= made.keys() and set(made.values()) <= {0o600, 0o700}
+    assert stat.S_IMODE(daemon.byref.home.stat().st_mode) == 0o700
+
+
+def test_a_home_too_deep_for_a_socket_is_served_all_the_same(daemon):
+    deep = daemon.byref.folder / ("deep" * 30)
+    daemon.byref.env["BYREF_HOME"] = str(deep)
+    daemon.byref.home, daemon.socket = deep, hook.socket_path(os.fsencode(deep))
+    daemon.start("--no-http")
+    assert stat.S_IMODE(os.stat(os.path.dirname(daemon.socket)).st_mode) == 0o700
+    assert daemon.about()["home"] == str(deep)
+
+
+def test_without_aiohttp_it_says_what_to_install(byref):
+    broken = byref.folder / "broken"
+    (broken / "aiohttp").mkdir(parents=True)
+    (broken / "aiohttp" / "__init__.py").write_text("raise ModuleNotFoundError(\"No module named 'aiohttp'\", name='aiohttp')")
+    done = byref("serve", PYTHONPATH=str(broken))
+    assert done.returncode == 1 and b"pip install 'byref[serve]'" in done.stderr and done.stderr.count(b"\n") == 1
+    assert byref("run", "--", "echo", "x", PYTHONPATH=str(broken)).stdout == b"x\n"
+
+
+def test_a_port_that_is_taken_is_an_error(daemon):
+    daemon.start()
+    port = daemon.about()["http"].rpartition(":")[2]
+    done = daemon.byref("serve", "--http", port, BYREF_HOME=str(daemon.byref.folder / "other"))
+    assert done.returncode == 1 and b"byref: the daemon cannot serve: " in done.stderr
+
+
+def test_with_nobody_there_stop_and_status_say_so(byref):
+    stopped, status = byref("serve", "--stop"), byref("serve", "--status")
+    assert (stopped.returncode, stopped.stdout) == (0, b"no daemon runs\n")
+    assert (status.returncode, status.stdout) == (1, b"no daemon runs\n")
+
+
+def test_one_that_holds_the_lock_and_does_not_answer_is_told_of(tmp_path):
+    lock = serve.take_lock(str(tmp_path))
+    assert lock is not None
+    with pytest.raises(TimeoutError, match=r"daemon\.lock"):
+        serve.take_lock(str(tmp_path), 0.1)
+    os.close(lock)
+
+
+def test_what_whoever_started_it_has_set_for_itself_is_forgotten(byref):
+    script = "import os; from byref.proxy import config; s = config.own_settings(); " \
+             "print(s.scope, s.profile, s.off, [n for n in os.environ if n.startswith('BYREF')])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, env=byref.env | {
+        "BYREF": "off", "BYREF_SCOPE": "x", "BYREF_PROFILE": "lean", "BYREF_INSIDE": "/tmp/byref-1-2"})
+    assert done.stdout == b"None auto False ['BYREF_HOME']\n"
