@@ -55,7 +55,7 @@ class Selection:
 
 # 8 * e**(x/4), rounded, for x from -16 to 12: a term's log odds of later use, in quarters, as a worth that adds up
 _EXP = (0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 59, 76, 97, 125, 161)
-_NEVER = -99
+_NEVER, _NUMBER = -99, -7
 _HEX = frozenset("0123456789abcdef")
 _NO_WORDS: tuple[str, ...] = ()
 
@@ -63,12 +63,12 @@ _NO_WORDS: tuple[str, ...] = ()
 def _odds(term: str) -> int:
     """Log odds in quarters that a new term of this form is used later; _NEVER for what is not worth naming."""
     if term.isdigit():
-        return -7 if len(term) > 3 else _NEVER
+        return _NUMBER if len(term) > 3 else _NEVER
     letters = sum(map(str.isalpha, term))
     if len(term) < 4 or not letters:
         return _NEVER
     if letters * 2 < len(term) or (letters < len(term) and len(term) > 6 and _HEX.issuperset(term)):
-        return -7  # times, sizes, hashes
+        return _NUMBER  # times, sizes, hashes
     if "/" in term:
         return -3
     if "." in term:
@@ -85,7 +85,7 @@ def _odds(term: str) -> int:
 @lru_cache(maxsize=1 << 17)
 def _form(term: str) -> tuple[int, tuple[str, ...]]:
     odds = _odds(term)
-    return odds, (_NO_WORDS if odds == _NEVER else _parts(term))
+    return odds, (_NO_WORDS if odds <= _NUMBER else _parts(term))
 
 
 _parts = lru_cache(maxsize=1 << 17)(subwords)
@@ -100,7 +100,7 @@ def _words(text: str) -> tuple[frozenset[str], frozenset[str]]:
 
 def nameable(term: str, worth: int) -> bool:
     """Whether a gap may name this term: numbers, times and temporary paths only where the call or the task points at them; no binary."""
-    return term.isprintable() and (worth > 2 or (worth > 0 and _form(term)[0] > -7 and not term.startswith("/tmp/")))
+    return term.isprintable() and (worth > 2 or (worth > 0 and _form(term)[0] > _NUMBER and not term.startswith("/tmp/")))
 
 
 def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:

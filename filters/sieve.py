@@ -21,13 +21,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from byref.proxy.text import Pattern
 
-HUGE = 1 << 20  # bytes from which an output is sieved before it is weighed
+HUGE = 1 << 18  # bytes from which an output is sieved before it is weighed
 _ENDS = 60  # lines kept at each end
 _SURE = 3  # of them that stand in every view
 _TEMPLATES = 2000  # new templates kept; an output with more has no templates, it is a listing
 _FAILURES = 600  # failing lines kept; beyond, they are counted
 _LINE = 600  # bytes of a line that are kept; the rest is addressed
 _BEFORE = 150  # of them before what made the line worth keeping
+_JOINED = 2400  # bytes up to which pieces that meet are one
 _DIGITS = b"0123456789"
 
 
@@ -51,20 +52,21 @@ class _Piece:
 
 
 class _Sieve:
-    """The state of one pass. line and offset are those of the next byte to come; fresh: it starts a line."""
+    """The state of one pass. line and offset are those of the next byte to come; fresh: it starts a line; open: the row that goes on."""
 
     def __init__(self) -> None:
-        self.line, self.offset, self.fresh = 1, 0, True
+        self.line, self.offset, self.fresh, self.open = 1, 0, True, -1
         self.pieces: dict[int, _Piece] = {}
         self.same: dict[bytes, tuple[int, int, str]] = {}  # masked failure: first piece, count, address of the last
         self.templates: set[bytes] = set()
-        self.tail: list[tuple[int, int, bytes]] = []
+        self.tail: list[tuple[int, int, bytes, bool, bool]] = []  # line, offset, the row's last bytes, whether it starts and ends a line
 
     def scan(self, data: bytes, ended: bool) -> None:
         """The next bytes; ended: the last of them ends a line (or the text)."""
         rows = data.split(b"\n")
         if not rows[-1]:
             rows.pop()
+        self.open = -1 if ended else len(rows) - 1
         starts = [self.offset, *accumulate(map(len, rows), lambda at, size: at + size + 1, initial=self.offset)][1:-1] if rows else []
         if self.line <= _ENDS:
             for k in range(min(len(rows), _ENDS - self.line + 1)):
@@ -78,10 +80,18 @@ class _Sieve:
             if k != seen or len(rows[k]) > _LINE:
                 seen = k
                 self.failure(k, rows, starts, at - starts[k])
-        self.tail = [*self.tail, *((self.line + k, starts[k], rows[k]) for k in range(max(0, len(rows) - _ENDS), len(rows)))][-_ENDS:]
+        self.tail = [*self.tail, *(self.end(k, rows, starts) for k in range(max(0, len(rows) - _ENDS), len(rows)))][-_ENDS:]
         self.offset += len(data)
         self.line += len(rows) if ended else len(rows) - 1
         self.fresh = ended
+
+    def end(self, k: int, rows: list[bytes], starts: list[int]) -> tuple[int, int, bytes, bool, bool]:
+        """What is kept of row k if it turns out to be one of the last."""
+        row = rows[k]
+        begin = max(0, len(row) - _LINE)
+        while begin and begin < len(row) and row[begin] & 0xC0 == 0x80:
+            begin += 1
+        return self.line + k, starts[k] + begin, row[begin:], not begin and (k > 0 or self.fresh), k != self.open
 
     def news(self, data: bytes, rows: list[bytes], starts: list[int]) -> None:
         """Keeps the first line of every template that is new."""
@@ -123,7 +133,7 @@ class _Sieve:
         else:
             begin = 0
         start = starts[k] + begin
-        whole = end == len(row)
+        whole = end == len(row) and k != self.open
         head = begin == 0 and (k > 0 or self.fresh)
         before = self.pieces.get(start)
         if before is None or before.rank < rank:
@@ -140,17 +150,25 @@ def sieve(source: Source) -> Units:
         if not cut and len(data) < HUGE:
             rest = data
             continue
-        state.scan(data[:cut] if cut else data, bool(cut))
-        rest = data[cut:] if cut else b""
+        split = cut or _character(data)
+        state.scan(data[:split], bool(cut))
+        rest = data[split:]
     if rest:
         state.scan(rest, True)
-    rows, starts = [row for _, _, row in state.tail], [start for _, start, _ in state.tail]
-    for k, (line, _, row) in enumerate(state.tail):
-        state.line, state.fresh = line - k, k > 0
-        left = len(rows) - k
-        summary = left <= FOOT and is_summary(clean(row[-_LINE:].decode("utf-8", "surrogateescape")))
-        state.keep(k, rows, starts, max(0, len(row) - _LINE), ALWAYS if summary else ANCHOR if left <= _SURE else PLAIN)
+    for k, (line, start, row, head, foot) in enumerate(state.tail):
+        state.line, state.fresh, state.open = line, head, -1 if foot else 0
+        left = len(state.tail) - k
+        summary = left <= FOOT and is_summary(clean(row.decode("utf-8", "surrogateescape")))
+        state.keep(0, [row], [start], 0, ALWAYS if summary else ANCHOR if left <= _SURE else PLAIN)
     return _units(state, source.size)
+
+
+def _character(data: bytes) -> int:
+    """Where the last character begins: a place where a line without an end may be cut."""
+    at = len(data) - 1
+    while at > len(data) - 4 and data[at] & 0xC0 == 0x80:
+        at -= 1
+    return at
 
 
 def _units(state: _Sieve, size: int) -> Units:
@@ -167,13 +185,14 @@ def _units(state: _Sieve, size: int) -> Units:
         spans.append((span[0], span[1], span[2], span[3], bool(span[4]), bool(span[5])))
         glued.append(not span[4])
 
-    at, line, foot = 0, 1, True
+    at, line, foot, whole = 0, 1, True, b""
     lines = max((piece.line for piece in state.pieces.values()), default=0)
     for start in sorted(state.pieces):
         piece = state.pieces[start]
         if piece.end <= at:
+            where[start] = len(texts) - 1
             continue
-        body, head = piece.text, piece.head
+        origin, body, head = start, piece.text, piece.head
         if start < at:
             skip = at - start
             while skip < len(body) and body[skip] & 0xC0 == 0x80:
@@ -181,8 +200,14 @@ def _units(state: _Sieve, size: int) -> Units:
             body, start, head = body[skip:], start + skip, False
         if start > at:
             add("", HIDDEN, at, start, line, piece.line - head, foot, head)
-        where[start] = len(texts)
+        elif not head and whole and len(whole) < _JOINED:  # goes on where the last ended: cleaned together, as a terminal would show them
+            rank[-1] = max(rank[-1], piece.rank)
+            start, body, head = spans.pop()[0], whole + body, not glued.pop()
+            piece.rank = rank.pop()
+            texts.pop()
+        where[origin] = len(texts)
         add(clean(body.decode("utf-8", "surrogateescape")), piece.rank, start, piece.end, piece.line, piece.line, head, piece.foot)
+        whole = body
         at, line, foot = piece.end, piece.line + piece.foot, piece.foot
     if at < size:
         add("", HIDDEN, at, size, line, max(line, lines), foot, True)
@@ -203,7 +228,7 @@ def _units(state: _Sieve, size: int) -> Units:
             i = bisect_right(firsts, -start) - 1
             units.failures[i] = units.failures.get(i, 0) + 1
         elif start in where:
-            units.failures[where[start]] = 1
+            units.failures[where[start]] = units.failures.get(where[start], 0) + 1
             if count > 1:
                 units.repeats[where[start]] = (count, last)
     return units

@@ -186,13 +186,26 @@ def _located(part: Part, source: Source, address: Address) -> tuple[list[tuple[i
             raise Invalid(f"b{start} lies outside: {part.name} has {size} bytes, b0-{size}")
         last = size if end is None else min(end, size)
         return [(start, last)], f"b{start}-{last}", f"cut to the {size} bytes there are" if end is not None and end > size else ""
-    data = b"".join(source.blocks())
+    if not isinstance(address, (Path, Records)):
+        raise Invalid(f"an address is {FORMS}")
+    # A blob never changes: its pages need not be searched for their path again.
+    key = part.blob.digest, address
+    if key not in _found:
+        if len(_found) >= _FOUND:
+            _found.clear()
+        _found[key] = _searched(b"".join(source.blocks()), address)
+    return _found[key]
+
+
+_FOUND = 64  # paths whose spans are remembered
+_found: dict[tuple[str, Path | Records], tuple[list[tuple[int, int]], str, str]] = {}
+
+
+def _searched(data: bytes, address: Path | Records) -> tuple[list[tuple[int, int]], str, str]:
     if isinstance(address, Records):
         return _records(data, address)
-    if isinstance(address, Path):
-        from byref.filters.lexical import find
-        return list(find(data, address.path)), address.path, _clipped(data, address.path)
-    raise Invalid(f"an address is {FORMS}")
+    from byref.filters.lexical import find
+    return list(find(data, address.path)), address.path, _clipped(data, address.path)
 
 
 def _lines(part: Part, source: Source, address: Lines) -> tuple[list[tuple[int, int]], str, str]:
