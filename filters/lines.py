@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 # ECMA-48 control sequences, OSC strings and two-character escapes
-_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-_])")
+ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-_])")
 _LONG = 300  # characters; a line beyond is cut into pieces, else nothing could be left out of one-line JSON
 # where a long line may be cut: after an escaped newline, a record's end, a sentence, a clause
 _CUTS = (re.compile(r"\\r?\\n|\\n"), re.compile(r"[}\]],? ?|; "), re.compile(r"[.!?] |, | \| "), re.compile(r"[ ,;|&]"))
@@ -27,7 +27,7 @@ def clean(line: str) -> str:
     if "\r" in line:
         line = line.rstrip("\r")
         line = line[line.rfind("\r") + 1:]
-    return _ESCAPE.sub("", line) if "\x1b" in line else line
+    return ESCAPE.sub("", line) if "\x1b" in line else line
 
 
 def split(text: str) -> Lines:
@@ -57,7 +57,7 @@ def _split_long(text: str, rows: list[str]) -> Lines:
             pieces[0] = shown[offset:]
         begin = at
         for k, piece in enumerate(pieces):
-            texts.append(_ESCAPE.sub("", piece) if "\x1b" in piece else piece)
+            texts.append(ESCAPE.sub("", piece) if "\x1b" in piece else piece)
             numbers.append(number)
             glued.append(k > 0)
             starts.append(at if k == 0 else begin)
@@ -95,7 +95,7 @@ def _pieces(row: str, start: int) -> list[str]:
         if cut <= 60:
             cut = _LONG
         code = row.rfind("\x1b", start, start + cut)
-        within = _ESCAPE.match(row, code) if code >= 0 else None
+        within = ESCAPE.match(row, code) if code >= 0 else None
         if within and within.end() > start + cut:  # half an escape code would stand as text
             cut = (code if code > start else within.end()) - start
         out.append(row[start:start + cut])

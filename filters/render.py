@@ -109,6 +109,7 @@ def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan, main: 
     else:
         cut.fewer += sum(map(len, compress(cut.selection.rows, [not kept for kept in keep]))) * 4 // 3 + _HEAD * units.rank.count(HIDDEN)
         cut.fewer += 2 * sum(keep) if units.labels is not None else 0
+        cut.fewer += max(0, source.size - len(text)) // 512  # no token is longer than 128 characters, whatever they are
     cut.text = text = _printable(text)
     cut.changed = units.rendered or len(text) < source.size - 40
     cut.size = len(text) if text.isascii() else len(text.encode())
@@ -162,9 +163,8 @@ def _names(selection: Selection) -> dict[str, int]:
     """The terms that gaps may name, in the order in which they do: worth a character. What the view shows needs no name."""
     worth = selection.worth
     visible = set().union(*compress(selection.rows, selection.keep))
-    hidden = [term for term in worth.keys() - visible if nameable(term, worth[term])]
-    hidden.sort(key=lambda term: (-(worth[term] * 64 // (len(term) + 2)), term))
-    return {term: place for place, term in enumerate(hidden)}
+    hidden = sorted([(-(worth[term] * 64 // (len(term) + 2)), term) for term in worth.keys() - visible if nameable(term, worth[term])])
+    return {term: place for place, (_, term) in enumerate(hidden)}
 
 
 def _gap(cut: _Cut, part: Part, i: int, j: int, names: dict[str, int], plan: Plan) -> str:

@@ -12,7 +12,7 @@ from functools import cache
 from itertools import accumulate
 
 from byref.filters.failures import FOOT, is_failure, is_summary, masked
-from byref.filters.lines import clean
+from byref.filters.lines import ESCAPE, clean
 from byref.filters.units import ALWAYS, ANCHOR, HIDDEN, MUST, PLAIN, Units
 from byref.proxy.contracts import Source
 from byref.proxy.text import pattern, short_hash
@@ -28,7 +28,7 @@ _TEMPLATES = 2000  # new templates kept; an output with more has no templates, i
 _FAILURES = 600  # failing lines kept; beyond, they are counted
 _LINE = 600  # bytes of a line that are kept; the rest is addressed
 _BEFORE = 150  # of them before what made the line worth keeping
-_JOINED = 2400  # bytes up to which pieces that meet are one
+_CODE = 32  # bytes of an escape code that a window may not cut
 _DIGITS = b"0123456789"
 
 
@@ -73,13 +73,12 @@ class _Sieve:
                 self.keep(k, rows, starts, 0, ANCHOR if self.line + k <= _SURE else PLAIN)
         if len(self.templates) < _TEMPLATES:
             self.news(data, rows, starts)
-        seen = -1
+        seen, covered = -1, 0
         for found in _suspect().finditer(data):
             at = self.offset + found.start()
             k = bisect_right(starts, at) - 1
-            if k != seen or len(rows[k]) > _LINE:
-                seen = k
-                self.failure(k, rows, starts, at - starts[k])
+            if k != seen or (len(rows[k]) > _LINE and at >= covered):
+                seen, covered = k, self.failure(k, rows, starts, at - starts[k])
         self.tail = [*self.tail, *(self.end(k, rows, starts) for k in range(max(0, len(rows) - _ENDS), len(rows)))][-_ENDS:]
         self.offset += len(data)
         self.line += len(rows) if ended else len(rows) - 1
@@ -105,11 +104,12 @@ class _Sieve:
                 if not fresh or len(self.templates) >= _TEMPLATES:
                     return
 
-    def failure(self, k: int, rows: list[bytes], starts: list[int], at: int) -> None:
+    def failure(self, k: int, rows: list[bytes], starts: list[int], at: int) -> int:
+        """Notes a failure at byte `at` of row k. Returns up to where it is noted, 0 if it is none."""
         begin = max(0, at - _BEFORE) if len(rows[k]) > _LINE else 0
         text = rows[k][begin:begin + _LINE].decode("utf-8", "surrogateescape")
         if not is_failure(text):
-            return
+            return 0
         key = short_hash(masked(text))
         line = self.line + k
         before = self.same.get(key)
@@ -119,6 +119,7 @@ class _Sieve:
             self.same[key] = (self.keep(k, rows, starts, begin, MUST), 1, f"L{line}")
         else:
             self.same[key] = (-line, 1, f"L{line}")
+        return starts[k] + begin + _LINE
 
     def keep(self, k: int, rows: list[bytes], starts: list[int], begin: int, rank: int) -> int:
         """Keeps row k, of a long one a window that starts at `begin`. Returns the piece's byte offset."""
@@ -130,6 +131,10 @@ class _Sieve:
                 begin += 1
             while end < len(row) and row[end] & 0xC0 == 0x80:
                 end -= 1
+            code = row.rfind(b"\x1b", max(begin + 1, end - _CODE), end)
+            if code >= 0 and end < len(row):
+                found = ESCAPE.match(row[code:end + _CODE].decode("utf-8", "surrogateescape"))
+                end = end if found and found.end() <= end - code else code
         else:
             begin = 0
         start = starts[k] + begin
@@ -146,13 +151,12 @@ def sieve(source: Source) -> Units:
     state, rest = _Sieve(), b""
     for block in source.blocks():
         data = rest + block if rest else block
-        cut = data.rfind(b"\n") + 1
-        if not cut and len(data) < HUGE:
-            rest = data
-            continue
-        split = cut or _character(data)
-        state.scan(data[:split], bool(cut))
-        rest = data[split:]
+        while len(data) > HUGE:  # cut by its bytes alone: blocks come in any size
+            cut = data.rfind(b"\n", 0, HUGE) + 1
+            split = cut or _character(data, HUGE)
+            state.scan(data[:split], bool(cut))
+            data = data[split:]
+        rest = data
     if rest:
         state.scan(rest, True)
     for k, (line, start, row, head, foot) in enumerate(state.tail):
@@ -163,12 +167,13 @@ def sieve(source: Source) -> Units:
     return _units(state, source.size)
 
 
-def _character(data: bytes) -> int:
-    """Where the last character begins: a place where a line without an end may be cut."""
-    at = len(data) - 1
-    while at > len(data) - 4 and data[at] & 0xC0 == 0x80:
+def _character(data: bytes, end: int) -> int:
+    """Where the last character before `end` begins, or an escape code: a place where a line without an end may be cut."""
+    at = end - 1
+    while at > end - 4 and data[at] & 0xC0 == 0x80:
         at -= 1
-    return at
+    code = data.rfind(b"\x1b", end - _CODE, end)
+    return at if code < 0 else code
 
 
 def _units(state: _Sieve, size: int) -> Units:
@@ -185,7 +190,7 @@ def _units(state: _Sieve, size: int) -> Units:
         spans.append((span[0], span[1], span[2], span[3], bool(span[4]), bool(span[5])))
         glued.append(not span[4])
 
-    at, line, foot, whole = 0, 1, True, b""
+    at, line, foot, before = 0, 1, True, b""
     lines = max((piece.line for piece in state.pieces.values()), default=0)
     for start in sorted(state.pieces):
         piece = state.pieces[start]
@@ -200,14 +205,16 @@ def _units(state: _Sieve, size: int) -> Units:
             body, start, head = body[skip:], start + skip, False
         if start > at:
             add("", HIDDEN, at, start, line, piece.line - head, foot, head)
-        elif not head and whole and len(whole) < _JOINED:  # goes on where the last ended: cleaned together, as a terminal would show them
-            rank[-1] = max(rank[-1], piece.rank)
-            start, body, head = spans.pop()[0], whole + body, not glued.pop()
-            piece.rank = rank.pop()
-            texts.pop()
+        elif not head and (b"\r" in body.rstrip(b"\r") or (before.endswith(b"\r") and body.rstrip(b"\r"))):
+            for k in range(len(texts) - 1, -1, -1):  # the pieces that it goes on from are overwritten
+                if rank[k] == HIDDEN:
+                    break
+                texts[k] = ""
+                if not glued[k]:
+                    break
         where[origin] = len(texts)
         add(clean(body.decode("utf-8", "surrogateescape")), piece.rank, start, piece.end, piece.line, piece.line, head, piece.foot)
-        whole = body
+        before = body
         at, line, foot = piece.end, piece.line + piece.foot, piece.foot
     if at < size:
         add("", HIDDEN, at, size, line, max(line, lines), foot, True)
