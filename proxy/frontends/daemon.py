@@ -105,6 +105,8 @@ class Daemon:
         listener.listen(BACKLOG)
         self._inode = os.stat(fresh).st_ino
         os.rename(fresh, self.path)  # over what a daemon that was killed left
+        if self._lock >= 0:
+            os.utime(self._lock, (0, 0))  # it came up: when it ends, the next one may start at once
         return listener
 
     def _look(self, service: Service) -> None:

@@ -20,7 +20,8 @@ def test_the_token_stays_the_same_from_start_to_start(tmp_path):
     assert (tmp_path / "daemon.token").stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize("spoil", [lambda path: path.chmod(0o644), lambda path: path.write_text("short\n"), lambda path: path.write_text("")])
+@pytest.mark.parametrize("spoil", [
+    lambda path: path.chmod(0o644), lambda path: path.write_text("short\n"), lambda path: path.write_text("")])
 def test_a_token_that_others_may_have_read_or_guess_is_replaced(tmp_path, spoil):
     first = token(str(tmp_path))
     spoil(tmp_path / "daemon.token")

@@ -169,7 +169,7 @@ def test_it_is_switched_off_by_the_same_words_as_byref(value):
 def test_it_says_what_the_environment_sets_in_the_words_of_byref():
     environ = {name.decode(): "x" for name in hook.SETTINGS} | {"HOME": "y", "BYREF": "on"}
     assert {name.decode(): "x" for name in hook.SETTINGS} == config.given(environ)
-    assert hook.VERSION == byref.__version__
+    assert byref.__version__ == hook.VERSION
 
 
 def test_a_home_too_deep_for_a_socket_has_it_elsewhere():
