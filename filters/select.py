@@ -62,24 +62,23 @@ _NO_WORDS: tuple[str, ...] = ()
 
 def _odds(term: str) -> int:
     """Log odds in quarters that a new term of this form is used later; _NEVER for what is not worth naming."""
-    if term.isdigit():
-        return _NUMBER if len(term) > 3 else _NEVER
-    letters = sum(map(str.isalpha, term))
-    if len(term) < 4 or not letters:
+    size = len(term)
+    if size < 4:
         return _NEVER
-    if letters * 2 < len(term) or (letters < len(term) and len(term) > 6 and _HEX.issuperset(term)):
-        return _NUMBER  # times, sizes, hashes
+    if term.isalpha():
+        if term.islower():
+            return 1 if size > 5 else -4
+        return -3 if term.isupper() else -2 if term[1:] != term[1:].lower() else 0
     if "/" in term:
         return -3
+    letters = sum(map(str.isalpha, term))
+    if not letters:
+        return _NUMBER if term.isdigit() else _NEVER
+    if letters * 2 < size or (size > 6 and _HEX.issuperset(term)):
+        return _NUMBER  # times, sizes, hashes
     if "." in term:
         return -2
-    if term.islower() and term.isalpha():
-        return 1 if len(term) > 5 else -4
-    if term.isupper():
-        return -3
-    if "_" in term or "-" in term:
-        return 0
-    return -2 if term[1:] != term[1:].lower() else 0
+    return -3 if term.isupper() else 0 if "_" in term or "-" in term or term[1:] == term[1:].lower() else -2
 
 
 @lru_cache(maxsize=1 << 17)
@@ -88,7 +87,15 @@ def _form(term: str) -> tuple[int, tuple[str, ...]]:
     return odds, (_NO_WORDS if odds <= _NUMBER else _parts(term))
 
 
-_parts = lru_cache(maxsize=1 << 17)(subwords)
+_SEPARATORS = {code: " " for code in (*map(ord, "_./-"), *range(48, 58))}
+
+
+@lru_cache(maxsize=1 << 17)
+def _parts(term: str) -> tuple[str, ...]:
+    """The words inside a term, in lower case, without its numbers. Only camelCase needs the look of `subwords`."""
+    if term[1:].islower() or term.isupper():
+        return tuple(term.lower().translate(_SEPARATORS).split())
+    return tuple(word for word in subwords(term) if not word.isdigit())
 
 
 @lru_cache(maxsize=64)
@@ -100,7 +107,7 @@ def _words(text: str) -> tuple[frozenset[str], frozenset[str]]:
 
 def nameable(term: str, worth: int) -> bool:
     """Whether a gap may name this term: numbers, times and temporary paths only where the call or the task points at them; no binary."""
-    return term.isprintable() and (worth > 2 or (worth > 0 and _form(term)[0] > _NUMBER and not term.startswith("/tmp/")))
+    return (worth > 2 or (worth > 0 and _form(term)[0] > _NUMBER and not term.startswith("/tmp/"))) and term.isprintable()
 
 
 def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
