@@ -8,7 +8,7 @@ from itertools import compress
 
 from byref.filters.detect import detect
 from byref.filters.narrow import program
-from byref.filters.select import PLANS, Plan, Selection, nameable, select
+from byref.filters.select import PLANS, Plan, Selection, select
 from byref.filters.sieve import HUGE, sieve
 from byref.filters.units import ALWAYS, HIDDEN, MUST, Units
 from byref.proxy.contracts import Call, Gap, Part, Seen, Source, View
@@ -18,6 +18,7 @@ from byref.proxy.text import SMALL, estimate, main_part
 # All that is ours in a view: a head starts with a ref; a gap with an address; a repeat with its count; a part's name stands alone.
 _NAMES = 1200  # characters of names in one gap: beyond, they are a list and no scent
 _FAMILY = 2
+_CANDIDATES = 200  # names that are tried for one gap
 _SHORT = 14  # characters of a program's name in a head
 _HEAD = 20  # tokens of a head, at most
 _NO_DIGITS = {digit: None for digit in range(48, 58)}
@@ -160,10 +161,10 @@ def _block(out: list[str], units: Units, i: int, j: int) -> None:
 
 
 def _names(selection: Selection) -> dict[str, int]:
-    """The terms that gaps may name, in the order in which they do: worth a character. What the view shows needs no name."""
-    worth = selection.worth
+    """The terms that gaps may name, in the order in which they do. What the view shows needs no name."""
+    names = selection.names
     visible = set().union(*compress(selection.rows, selection.keep))
-    hidden = sorted([(-(worth[term] * 64 // (len(term) + 2)), term) for term in worth.keys() - visible if nameable(term, worth[term])])
+    hidden = sorted([(names[term], term) for term in names.keys() - visible])
     return {term: place for place, (_, term) in enumerate(hidden)}
 
 
@@ -178,7 +179,9 @@ def _gap(cut: _Cut, part: Part, i: int, j: int, names: dict[str, int], plan: Pla
     inside = names.keys() & set().union(*selection.rows[i:j])
     said = []
     families: dict[str, int] = {}  # of names that differ in digits alone, two say what the others are
-    for term in sorted(inside, key=names.__getitem__):
+    for term in sorted(inside, key=names.__getitem__)[:_CANDIDATES]:
+        if room < 5:
+            break
         family = term.translate(_NO_DIGITS)
         if len(term) + 1 <= room and families.get(family, 0) < _FAMILY and "«" not in term and "»" not in term:
             families[family] = families.get(family, 0) + 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, chain, repeat
+from itertools import accumulate, chain, compress, repeat
 
 from byref.filters.units import ALWAYS, ANCHOR, HIDDEN, MUST, Units
 from byref.proxy.contracts import Call, Seen
@@ -46,20 +46,18 @@ _BLOCK = 320  # characters in which units are picked once a cap binds
 
 @dataclass(slots=True)
 class Selection:
-    """keep: 1 for each unit that stands. rows: the terms of each unit. worth: of every term that is new to the context."""
+    """keep: 1 for each unit that stands. rows: the terms of each unit. names: terms that a gap may name; the least number first."""
 
     keep: bytearray
     rows: list[list[str]]
-    worth: dict[str, int]
+    names: dict[str, int]
 
 
 # 8 * e**(x/4), rounded, for x from -16 to 12: a term's log odds of later use, in quarters, as a worth that adds up
 _EXP = (0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 59, 76, 97, 125, 161)
 _NEVER, _NUMBER = -99, -7
 _HEX = frozenset("0123456789abcdef")
-_NO_WORDS: tuple[str, ...] = ()
-
-
+@lru_cache(maxsize=1 << 17)
 def _odds(term: str) -> int:
     """Log odds in quarters that a new term of this form is used later; _NEVER for what is not worth naming."""
     size = len(term)
@@ -81,33 +79,24 @@ def _odds(term: str) -> int:
     return -3 if term.isupper() else 0 if "_" in term or "-" in term or term[1:] == term[1:].lower() else -2
 
 
-@lru_cache(maxsize=1 << 17)
-def _form(term: str) -> tuple[int, tuple[str, ...]]:
-    odds = _odds(term)
-    return odds, (_NO_WORDS if odds <= _NUMBER else _parts(term))
-
-
 _SEPARATORS = {code: " " for code in (*map(ord, "_./-"), *range(48, 58))}
 
 
-@lru_cache(maxsize=1 << 17)
-def _parts(term: str) -> tuple[str, ...]:
-    """The words inside a term, in lower case, without its numbers. Only camelCase needs the look of `subwords`."""
-    if term[1:].islower() or term.isupper():
-        return tuple(term.lower().translate(_SEPARATORS).split())
-    return tuple(word for word in subwords(term) if not word.isdigit())
+def _split(terms: list[str]) -> list[list[str]]:
+    """The words inside each term, in lower case, without its numbers: all in one go, since what is new is seen once."""
+    humps = [i for i, term in enumerate(terms) if not term[1:].islower() and term[1:].lower() != term[1:] and not term.isupper()]
+    if humps:
+        terms = list(terms)
+        for i in humps:
+            terms[i] = " ".join(subwords(terms[i]))
+    return [words.split() for words in "\n".join(terms).lower().translate(_SEPARATORS).split("\n")] if terms else []
 
 
 @lru_cache(maxsize=64)
 def _words(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """The terms of a text, and the sub-words of them that say something: three letters or more."""
     terms = frozenset(chain.from_iterable(terms_by_line(text)))
-    return terms, frozenset(word for term in terms for word in _parts(term) if len(word) > 2)
-
-
-def nameable(term: str, worth: int) -> bool:
-    """Whether a gap may name this term: numbers, times and temporary paths only where the call or the task points at them; no binary."""
-    return (worth > 2 or (worth > 0 and _form(term)[0] > _NUMBER and not term.startswith("/tmp/"))) and term.isprintable()
+    return terms, frozenset(word for words in _split(list(terms)) for word in words if len(word) > 2)
 
 
 def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
@@ -117,14 +106,14 @@ def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
     sizes = units.sizes or [len(text) + 1 for text in units.texts]
     total = sum(sizes)
     lines = Counter(chain.from_iterable(rows))
-    worth = _weigh(lines, call, seen, total)
+    worth, names = _weigh(lines, call, seen, total)
     # The first line to hold a term counts it in full, every line a share: one mention is evidence, the rest is context.
     share = dict.fromkeys(lines, 0)
     share.update({term: 4 * value // (3 + min(lines[term], 30)) for term, value in worth.items()})
     arguments, _ = _asked(call)
     task, _ = _words(f"{call.task}\n{call.intent}")
     for term in share.keys() & (arguments | task):
-        if _form(term)[0] != _NEVER:
+        if _odds(term) != _NEVER:
             share[term] = _ASKED * 4 // (3 + min(lines[term], 30))
     everywhere, here, nothing = share.__getitem__, dict(worth).pop, repeat(0)
     scores = [sum(map(everywhere, row)) + sum(map(here, row, nothing)) for row in rows]
@@ -135,31 +124,34 @@ def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
         scores = [0 if hidden else score for score, hidden in zip(scores, shown, strict=True)]
     keep = _pick(scores, sizes, units, shown, plan, total)
     _close(keep, sizes, rows, units.rank, shown, plan)
-    return Selection(keep, rows, worth)
+    return Selection(keep, rows, names)
 
 
-def _weigh(lines: Counter[str], call: Call, seen: Seen, total: int) -> dict[str, int]:
-    """The worth of every term that neither the call nor the context holds already. lines: how often it stands."""
+def _weigh(lines: Counter[str], call: Call, seen: Seen, total: int) -> tuple[dict[str, int], dict[str, int]]:
+    """The worth of every term that neither the call nor the context holds already, and its place among the names of a gap.
+
+    lines: how often each term stands. A place is less for what says more a character; numbers, times, temporary paths
+    and what does not print have none, unless the call or the task points at them.
+    """
     argument_terms, argument_words = _asked(call)
     task_terms, task_words = _words(f"{call.task}\n{call.intent}")
     asked = argument_words | task_words
     size = 16 - (3 if total > 30_000 else 1 if total > 10_000 else 0)
     seen_terms = seen.terms
-    worth = {}
-    for term in lines.keys() - argument_terms - task_terms:
-        odds, words = _form(term)
-        if odds == _NEVER or term in seen_terms:
+    worth, places = {}, {}
+    terms = [term for term in lines.keys() - argument_terms - task_terms if term not in seen_terms]
+    for term, words in zip(terms, _split(terms), strict=True):
+        form = _odds(term)
+        if form == _NEVER:
             continue
         count = lines[term]
-        odds += size - (0 if count > 5 else 4 if count == 1 else 2)
+        odds = form + size - (0 if count > 5 else 4 if count == 1 else 2)
         if not asked.isdisjoint(words):
-            if task_words.issuperset(words):
-                odds += 4
-            elif argument_words.issuperset(words):
-                odds += 3
-            odds += 2
-        worth[term] = _EXP[odds if 0 <= odds <= 28 else 0 if odds < 0 else 28]
-    return worth
+            odds += 6 if task_words.issuperset(words) else 5 if argument_words.issuperset(words) else 2
+        value = worth[term] = _EXP[odds if 0 <= odds <= 28 else 0 if odds < 0 else 28]
+        if (value > 2 or (value and form > _NUMBER and term[:5] != "/tmp/")) and term.isprintable():
+            places[term] = -(value * 64 // (len(term) + 2))
+    return worth, places
 
 
 def _asked(call: Call) -> tuple[frozenset[str], frozenset[str]]:
@@ -187,22 +179,22 @@ def _pick(scores: list[int], sizes: list[int], units: Units, shown: bytearray | 
     threshold = plan.threshold if total >= _FULL else plan.threshold * (total - _WHOLE) // (_FULL - _WHOLE)
     threshold = threshold * units.strictness // 100
     if threshold <= 0 and total <= plan.cap and HIDDEN not in rank:
-        return bytearray(b"\1") * n if shown is None else bytearray(not flag or level == ALWAYS for flag, level in zip(shown, rank, strict=True))
+        if shown is None:
+            return bytearray(b"\1") * n
+        return bytearray(not flag or level == ALWAYS for flag, level in zip(shown, rank, strict=True))
     near = [0] * 6 + list(accumulate(scores))
     near += near[-1:] * 6
     # a line is weighed with its neighbours, so that blocks stay whole: two to each side fully, five at half
     smooth = [2 * own + c - b + (d - a) // 2 for own, a, b, c, d in zip(scores, near, near[3:], near[8:], near[11:], strict=False)]
-    keep = bytearray(n)
-    used = 0
-    order = []
-    for i in range(n):
-        if rank[i] == HIDDEN or (shown is not None and shown[i] and rank[i] != ALWAYS):
-            continue
-        if rank[i] >= MUST:
-            keep[i] = 1
-            used += sizes[i]
-        elif smooth[i] >= threshold or rank[i] == ANCHOR:
-            order.append(i)
+    keep = bytearray(level in (MUST, ALWAYS) for level in rank)
+    barred = bytearray(level >= MUST for level in rank)
+    if shown is not None:
+        for i, flag in enumerate(shown):
+            if flag and rank[i] != ALWAYS:
+                keep[i], barred[i] = 0, 1
+    used = sum(compress(sizes, keep))
+    order = [i for i, (score, level, bar) in enumerate(zip(smooth, rank, barred, strict=True))
+             if not bar and (score >= threshold or level == ANCHOR)]
     if used > 4 * plan.cap:
         used = _fewer(keep, sizes, rank, plan)
     if used + sum([sizes[i] for i in order]) <= plan.cap:

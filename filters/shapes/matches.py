@@ -18,12 +18,14 @@ _COMMAND = re.compile(r"(?:^|&&|;|\|)\s*(?:git\s+)?(?:grep|egrep|fgrep|rg|ag|ack
 _WHOLE = 4000  # characters of matches that stand whole: a search is already a narrowing
 _FOOT = re.compile(r"binary file|matches|\bfound \d+|^--$", re.I)
 
+_ROWS = 60  # lines that say what kind of output this is
+
 
 class Matches:
     name = "matches"
 
     def match(self, call: Call, media: str, sample: str) -> int:
-        rows = [row for row in sample.split("\n")[:-1] or [sample] if row and row != "--"]
+        rows = [row for row in sample.split("\n")[:_ROWS] if row and row != "--"]
         if not rows:
             return 0
         hits = sum(bool(_MATCH.match(row)) for row in rows)

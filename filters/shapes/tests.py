@@ -34,12 +34,14 @@ _SUMMARY = any_of(
     r"^(?:FAIL|PASS)(?:\t|$)", r"^exit status ", r"^Process exited", r"^# (?:tests|pass|fail) \d+", r"^\d+ examples?, ", r"^Exit code \d")
 _SECTION = re.compile(r"^=+ .* =+$|^failures:$|^FAILURES!?$|^=+$")
 
+_ROWS = 60  # lines that say what kind of output this is
+
 
 class Tests:
     name = "tests"
 
     def match(self, call: Call, media: str, sample: str) -> int:
-        rows = sample.split("\n")
+        rows = sample.split("\n")[:_ROWS]
         found = sum([bool(_PASSED.match(row) or _NAME.match(row) or _SUMMARY.match(row)) for row in rows])
         if _RUNNER.search(command(call)):
             return 90 if found or "=== test session starts" in sample else 0
