@@ -34,7 +34,8 @@ _SIZES = {"": 1, "b": 1, "k": 10**3, "kb": 10**3, "kib": 1 << 10, "m": 10**6, "m
           "g": 10**9, "gb": 10**9, "gib": 1 << 30, "t": 10**12, "tb": 10**12, "tib": 1 << 40}
 _AGES = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _OF_A_CALL = ("BYREF_SCOPE", "BYREF_PROFILE", "BYREF_MAX_BYTES", "BYREF_MAX_AGE")
-_FILE_KEYS = ("url", "scope", "profile", "max_bytes", "max_age")
+_FILE_KEYS = ("url", "scope", "profile", "max_bytes", "max_age", "off")
+_OFF_KEYS = ("tools", "commands", "projects")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,50 @@ def load(*, url: str | None = None, profile: str | None = None, scope: str | Non
         home, store_folder(place), env.get("HOME", ""), place, str(name), int(_amount(*size, _SIZES, "bytes, such as 500MB or 10GiB")),
         _amount(*age, _AGES, "seconds, or a time such as 12h or 30d"), boundary,
         switched_off(env))
+
+
+@dataclass(frozen=True, slots=True)
+class Off:
+    """What hooks leave alone: the table `[off]` of config.toml. tools and commands are shell patterns, projects folders."""
+
+    tools: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+
+
+def exceptions(home: str | None = None, environ: Mapping[str, str] | None = None) -> Off:
+    """What hooks leave alone. Raises `ConfigError`."""
+    env = os.environ if environ is None else environ
+    path = os.path.join(home_folder(env) if home is None else home, "config.toml")
+    table = _read(path).get("off", {})
+    if not isinstance(table, dict):
+        raise ConfigError(f"{path}: [off] is a table of {', '.join(_OFF_KEYS)}")
+    lists: dict[str, tuple[str, ...]] = {}
+    for key, value in table.items():
+        if key not in _OFF_KEYS or not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise ConfigError(f"{path}: [off] holds lists of texts named {', '.join(_OFF_KEYS)}; mend {str(key)[:40]!r}")
+        lists[key] = tuple(str(one) for one in value)
+    user = env.get("HOME", "")
+    folders = [user + one[1:] if one == "~" or one.startswith("~/") else one for one in lists.get("projects", ())]
+    return Off(lists.get("tools", ()), lists.get("commands", ()), tuple(os.path.realpath(folder) for folder in folders))
+
+
+def harness_folder(variable: str, default: str, environ: Mapping[str, str] | None = None) -> str:
+    """The folder where a harness keeps its settings: its own variable, else the default under the user's folder."""
+    env = os.environ if environ is None else environ
+    return os.path.abspath(env[variable]) if env.get(variable) else os.path.join(user_folder(env), default)
+
+
+def user_folder(environ: Mapping[str, str] | None = None) -> str:
+    """The user's own folder."""
+    env = os.environ if environ is None else environ
+    return env.get("HOME") or os.path.expanduser("~")
+
+
+def told(variable: str, environ: Mapping[str, str] | None = None) -> str:
+    """What a harness tells the programs that it starts, such as CLAUDE_PROJECT_DIR; empty if it does not."""
+    env = os.environ if environ is None else environ
+    return env.get(variable, "")
 
 
 def switched_off(environ: Mapping[str, str] | None = None) -> bool:

@@ -131,7 +131,7 @@ class Gateway:
 
     def capture(self, session: Session, call: Call, output: Output, *, call_id: str | None = None, budget: int | None = None,
                 raw: bool = False, began: int | None = None, elapsed: float | None = None,
-                media: Mapping[str, str] | None = None) -> Captured:
+                media: Mapping[str, str] | None = None, native: int | None = None) -> Captured:
         """See `Session.capture`."""
         raws = parts(output, "stdout" if tool_kind(call.tool) == "shell" else "text", media)
         try:
@@ -142,13 +142,13 @@ class Gateway:
             memory = self.memory(session.context) if session.proven else None
             for part in raws:
                 part.store(store)
-            return self._commit(store, session, memory, call, raws, call_id, budget, raw, began, elapsed)
+            return self._commit(store, session, memory, call, raws, call_id, budget, raw, began, elapsed, native)
         except Exception as fault:  # whatever it is: the tool's output goes through
             warning = f"not stored, the raw output passed: {self.faults.add('capture', fault)}"
             return Captured(raws, _PASSED, "", call.exit_code, call.is_error, warning)
 
     def _commit(self, store: Store, session: Session, memory: Memory | None, call: Call, raws: Sequence[Raw], call_id: str | None,
-                budget: int | None, raw: bool, began: int | None, elapsed: float | None) -> Captured:
+                budget: int | None, raw: bool, began: int | None, elapsed: float | None, native: int | None) -> Captured:
         held = tuple((Part(part.name, part.media, part.stored), part) for part in raws)
         manifest = Manifest(call.tool, canonical_arguments(call.arguments), tuple(part for part, _ in held), call.exit_code, call.is_error)
         ref = ref_of(manifest)
@@ -174,6 +174,8 @@ class Gateway:
         mark = signature(call.tool, call.arguments, root=root if root.startswith("/") else "", home=self.settings.user)
         former = self._former(store, session, mark)
         tokens = sum(part.tokens for part in raws)
+        if native is not None:
+            tokens = min(tokens, estimate(" " * native))
         capture = Capture(
             session.scope, session.name, session.context, call_id, ref, manifest, mark,
             View("", (), (), view.shape) if view.passed else view,  # a view that passed is its parts

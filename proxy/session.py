@@ -130,21 +130,23 @@ class Session:
 
     def capture(self, *, tool: str, output: Output, args: Json = None, exit_code: int | None = None, is_error: bool = False,
                 call_id: str | None = None, intent: str = "", said: str = "", budget: int | None = None, raw: bool = False,
-                began: int | None = None, elapsed: float | None = None, media: Mapping[str, str] | None = None) -> Captured:
+                began: int | None = None, elapsed: float | None = None, media: Mapping[str, str] | None = None,
+                native: int | None = None) -> Captured:
         """Stores the output of a call and returns its view.
 
         output: text, bytes, a binary or text stream, or named parts of these. One that is not named is the part `stdout`
         of a tool that runs commands (Bash, shell, execute_command, ...) and `text` of any other. intent: what the caller
         looks for; said: what the agent wrote just before the call. The same call_id in the same context returns the
         first bytes for ever. budget: at most about so many tokens. raw: pass the output whole, and store it all the
-        same. began: what `begin` gave. elapsed: seconds the call took. media: media types by part.
+        same. began: what `begin` gave. elapsed: seconds the call took. media: media types by part. native: characters
+        of it that the harness itself would show: no more can be saved.
 
         Never fails for a fault of ours: then the raw output passes, `ref` is empty and `warning` says why. Raises
         TypeError for what is no output and `Invalid` for a part's name that no address can carry.
         """
         return self.gateway.capture(
             self, Call(tool, args, exit_code, is_error, intent, said, self.task), output, call_id=call_id, budget=budget, raw=raw,
-            began=began, elapsed=elapsed, media=media)
+            began=began, elapsed=elapsed, media=media, native=native)
 
     def fetch(self, ref: str, at: str | None = None, *, part: str | None = None, max_tokens: int | None = 8000, cursor: str | None = None,
               encoding: str | None = None) -> Page:

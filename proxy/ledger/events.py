@@ -9,10 +9,12 @@ Tokens are the built-in estimate of `byref.proxy.text.estimate`; a report says s
 | repeated | the former one  | raw, view of the call that repeats it                                          |
 | fetched  | the output      | tokens, bytes of one page                                                      |
 | searched | -               | tokens of the answer, hits                                                     |
+| usage    | of its 1st call | message (hash of its id); as billed: input, read and written (cache), output   |
 """
 from __future__ import annotations
 
 from byref.proxy.contracts import Event
+from byref.proxy.text import short_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,3 +43,17 @@ def fetched(*, at: float, session: str, ref: str, tool: str, shape: str, tokens:
 def searched(*, at: float, session: str, tokens: int, hits: int) -> Event:
     """One answer of a search."""
     return Event("searched", at, session, "", "", "", {"tokens": tokens, "hits": hits})
+
+
+def usage(*, at: float, session: str, ref: str, tool: str, message: str, numbers: Mapping[str, int]) -> Event:
+    """What one message of a model cost, as the provider billed it, in the provider's own tokens.
+
+    ref: the output of the first call that the message made, if any. message: its id, of which 60 bits of a hash are kept, so
+    that no message counts twice. A number that the provider did not give is absent: unknown, not 0.
+    """
+    return Event("usage", at, session, ref, tool, "", {"message": message_number(message), **numbers})
+
+
+def message_number(message: str) -> int:
+    """60 bits that stand for a message's id."""
+    return int.from_bytes(short_hash(message), "big") >> 4

@@ -50,7 +50,10 @@ class Row:
 
 @dataclass(slots=True)
 class Report:
-    """Totals over events. asked: share of the views with gaps that were fetched from later."""
+    """Totals over events. asked: share of the views with gaps that were fetched from later.
+
+    billed: tokens as the provider counted them, over the messages of which it is known.
+    """
 
     total: Row = field(default_factory=Row)
     tools: dict[str, Row] = field(default_factory=dict)
@@ -58,6 +61,8 @@ class Report:
     searches: int = 0
     searched: int = 0
     asked: float = 0.0
+    messages: int = 0
+    billed: dict[str, int] = field(default_factory=dict)
 
     @property
     def net(self) -> int:
@@ -78,6 +83,10 @@ class Report:
         out.append(f"net {self.net} of {self.total.raw} tokens saved ({share:.1%}); {self.total.reduced} of {self.total.calls} "
                    f"views left something out, {self.asked:.0%} of them were fetched from{searches}")
         out.append(ESTIMATE)
+        if self.messages:
+            names = (("input", "input"), ("read", "read from the cache"), ("written", "written to it"), ("output", "output"))
+            counts = ", ".join(f"{self.billed[name]} {words}" for name, words in names if name in self.billed)
+            out.append(f"as the provider billed {self.messages} messages: {counts}")
         return "\n".join(out) + "\n"
 
     def as_dict(self) -> Mapping[str, object]:
@@ -86,7 +95,8 @@ class Report:
             return {name: getattr(row, name) for name in (*Row.__slots__, "gross", "net", "saved")}
         return {"total": plain(self.total), "tools": {k: plain(v) for k, v in sorted(self.tools.items())},
                 "shapes": {k: plain(v) for k, v in sorted(self.shapes.items())}, "searches": self.searches, "searched": self.searched,
-                "asked": self.asked, "net": self.net, "unit": ESTIMATE}
+                "asked": self.asked, "net": self.net, "unit": ESTIMATE,
+                "messages": self.messages, "billed": dict(sorted(self.billed.items()))}
 
 
 def report(events: Iterable[Event]) -> Report:
@@ -95,11 +105,19 @@ def report(events: Iterable[Event]) -> Report:
     hid: set[tuple[str, str]] = set()  # (session, ref) of views that left something out
     fetched: set[tuple[str, str]] = set()  # those fetched from since they were last shown
     asked: set[tuple[str, str]] = set()
+    messages: set[int | None] = set()
     for event in events:
         numbers, key = event.numbers, (event.session, event.ref)
         if event.kind == "searched":
             found.searches += 1
             found.searched += numbers.get("tokens", 0)
+            continue
+        if event.kind == "usage":
+            if numbers.get("message") not in messages:
+                messages.add(numbers.get("message"))
+                for name, count in numbers.items():
+                    if name != "message":
+                        found.billed[name] = found.billed.get(name, 0) + count
             continue
         rows = (found.total, found.tools.setdefault(event.tool, Row()), found.shapes.setdefault(event.shape, Row()))
         for row in rows:
@@ -123,6 +141,7 @@ def report(events: Iterable[Event]) -> Report:
         elif event.kind == "fetched":
             fetched.add(key)
             asked.add(key)
+    found.messages = len(messages)
     found.asked = len(asked & hid) / len(hid) if hid else 0.0
     return found
 

@@ -1,0 +1,254 @@
+"""Hooks of a harness, on the daemon's side: an event goes in, what the hook prints comes out.
+
+Nothing of ours may fail a tool call: after any fault, and wherever there is nothing to say, the answer is empty and the raw
+output stands. What a hook tells proves a context: a conversation and its compactions, each agent a context of its own.
+Where the daemon was started again in the middle, what it knew of a conversation is read from the conversation's own file.
+"""
+from __future__ import annotations
+
+import os
+import stat
+from collections import OrderedDict
+from fnmatch import fnmatchcase
+from functools import cache
+from threading import Lock
+from typing import cast
+from weakref import WeakKeyDictionary
+
+from byref.proxy import config, discover
+from byref.proxy.contracts import Event, Harness, Hook, Returned
+from byref.proxy.errors import ByrefError, ConfigError
+from byref.proxy.frontends.nested import starts_byref
+from byref.proxy.gateway import Gateway
+from byref.proxy.ledger import events
+from byref.proxy.session import Session
+from byref.proxy.signature import command_line
+
+CONVERSATIONS = 1000  # held in memory; one beyond is read from its file again when it goes on
+BEGUN = 10_000  # calls that began and have not returned
+START = 256 << 10  # bytes at a conversation's start, where its first prompt stands
+END = 128 << 10  # bytes at its end, where the call stands that just returned
+TASK = 4000  # characters of a prompt
+SPILLED = 64 << 20  # bytes of a file in which the harness put an output
+
+
+def answer(gateway: Gateway, harness: str, event: bytes) -> bytes:
+    """What a hook of a harness prints for an event; empty where the raw output stands. Never raises; safe for many threads."""
+    try:
+        return _driver(gateway, harness).answer(event)
+    except Exception as fault:
+        gateway.faults.add(f"hook {harness[:40]}", fault)
+        return b""
+
+
+_LOCK = Lock()
+_DRIVERS: WeakKeyDictionary[Gateway, dict[str, Driver]] = WeakKeyDictionary()
+
+
+def _driver(gateway: Gateway, harness: str) -> Driver:
+    with _LOCK:
+        drivers = _DRIVERS.setdefault(gateway, {})
+        if harness not in drivers:
+            drivers[harness] = Driver(gateway, load(harness))
+        return drivers[harness]
+
+
+def load(harness: str) -> Harness:
+    """The adapter of a harness. Raises `ConfigError`."""
+    return cast(Harness, discover.load("harnesses", harness.replace("-", "_")))
+
+
+class _Conversation:
+    """What is known of a session: where it belongs, what each of its agents is to do, and how far its files were read."""
+
+    def __init__(self, scope: str) -> None:
+        self.scope = scope
+        self.tasks: dict[str, str] = {}
+        self.read: dict[str, int] = {}  # bytes of each file whose usage is in the ledger
+        self.counted: set[int] | None = None  # messages whose usage is
+
+
+class Driver:
+    """One harness on one gateway."""
+
+    def __init__(self, gateway: Gateway, harness: Harness) -> None:
+        self.gateway, self.harness = gateway, harness
+        self._lock = Lock()
+        self._conversations: OrderedDict[str, _Conversation] = OrderedDict()
+        self._begun: OrderedDict[tuple[str, str], int] = OrderedDict()
+
+    def answer(self, event: bytes) -> bytes:
+        """See the module's `answer`. Raises ValueError for what is no event, and `ByrefError`."""
+        hook = self.harness.parse(event)
+        if not hook.session or hook.own:
+            return b""
+        conversation = self._conversation(hook)
+        if hook.kind in ("began", "returned", "failed"):
+            return b"" if self._left_alone(hook, conversation) else self._call(hook, conversation)
+        if hook.kind == "asked":
+            conversation.tasks.setdefault(hook.agent, hook.text[:TASK])
+        elif hook.kind == "forgot":
+            for agent in {"", hook.agent, *conversation.tasks} if not hook.agent else {hook.agent}:
+                self.gateway.forget(context(hook.session, agent))
+        elif hook.kind in ("stopped", "closed"):
+            self._spent(hook, conversation)
+            if hook.agent or hook.kind == "closed":
+                self._session(hook, conversation).close()
+            if hook.kind == "closed":
+                with self._lock:
+                    self._conversations.pop(hook.session, None)
+        return b""
+
+    def _call(self, hook: Hook, conversation: _Conversation) -> bytes:
+        session = self._session(hook, conversation)
+        key = session.context, hook.call_id
+        if hook.kind == "began":
+            tick = session.begin()
+            with self._lock:
+                self._begun[key] = tick
+                while len(self._begun) > BEGUN:
+                    self._begun.popitem(last=False)
+            return b""
+        with self._lock:
+            began = self._begun.pop(key, 0)  # where nobody saw it begin, nothing counts as shown before
+        found = self.harness.returned(hook)
+        if found is None:
+            return b""
+        end = _piece(self.harness.conversation(hook), END, last=True)
+        # What the harness cuts to a preview, a view that is no longer than the preview can take the place of.
+        shown = session.capture(
+            tool=hook.tool, args=hook.arguments, output=_parts(found), exit_code=found.exit_code, is_error=found.is_error,
+            call_id=hook.call_id or None, said=self.harness.said(end, hook.call_id), raw=hook.kind == "failed", began=began,
+            elapsed=hook.elapsed, native=found.native, budget=None if found.native is None else found.native * 3 // 10)
+        if shown.passed or not shown.ref:
+            return b""
+        return self.harness.rewritten(hook, shown.head, shown.texts)
+
+    def _session(self, hook: Hook, conversation: _Conversation) -> Session:
+        name = context(hook.session, hook.agent)
+        if hook.agent not in conversation.tasks:
+            conversation.tasks[hook.agent] = self.harness.task(_piece(self.harness.conversation(hook), START))[0][:TASK]
+        return self.gateway.session(name, task=conversation.tasks[hook.agent], context=name, scope=conversation.scope)
+
+    def _conversation(self, hook: Hook) -> _Conversation:
+        """Its scope is that of the folder where it started, wherever its commands have gone since."""
+        with self._lock:
+            held = self._conversations.get(hook.session)
+            if held is not None:
+                self._conversations.move_to_end(hook.session)
+                return held
+        folder = hook.folder
+        if hook.kind != "opened":
+            folder = self.harness.task(_piece(hook.transcript, START))[1] or folder
+        scope = self.gateway.settings.scope or config.scope_here(folder or None)
+        with self._lock:
+            made = self._conversations.setdefault(hook.session, _Conversation(scope))
+            while len(self._conversations) > CONVERSATIONS:
+                self._conversations.popitem(last=False)
+        return made
+
+    def _left_alone(self, hook: Hook, conversation: _Conversation) -> bool:
+        """Whether this call passes untouched and unstored: a second call, or what the user or the agent switched off."""
+        command = command_line(hook.arguments) if isinstance(hook.arguments, dict) else None
+        if command is not None and (starts_byref(command) or switched_off(command)):
+            return True
+        off = _exceptions(self.gateway.settings.home, _age(os.path.join(self.gateway.settings.home, "config.toml")))
+        folder = conversation.scope.partition(":")[2]
+        return (any(fnmatchcase(hook.tool, pattern) for pattern in off.tools)
+                or (command is not None and any(fnmatchcase(command, pattern) for pattern in off.commands))
+                or any(folder == project or folder.startswith(project + "/") for project in off.projects))
+
+    def _spent(self, hook: Hook, conversation: _Conversation) -> None:
+        """What the conversation cost since it was last read, from the whole lines of its file."""
+        path = self.harness.conversation(hook)
+        name = context(hook.session, hook.agent)
+        with self._lock:
+            start = conversation.read.get(path, 0)
+            lines = _piece(path, 1 << 30, start)
+            lines = lines[:lines.rfind(b"\n") + 1]
+            if not lines:
+                return
+            conversation.read[path] = start + len(lines)
+            if conversation.counted is None:
+                held = self.gateway.store.events(conversation.scope)
+                conversation.counted = {event.numbers["message"] for event in held if event.kind == "usage"}
+            logged: list[Event] = []
+            for spent in self.harness.spent(lines):
+                number = events.message_number(spent.message)
+                if number in conversation.counted:
+                    continue
+                conversation.counted.add(number)
+                first = next(filter(None, (self.gateway.store.first(name, call) for call in spent.call_ids)), None)
+                logged.append(events.usage(
+                    at=self.gateway.clock(), session=name, ref=first.ref if first else "", tool=first.manifest.tool if first else "",
+                    message=spent.message, numbers=spent.numbers))
+        for event in logged:
+            self.gateway.store.log(conversation.scope, event)
+
+
+def context(session: str, agent: str) -> str:
+    """The name of a conversation, which is its context and its session in the ledger. An agent has one of its own."""
+    return f"{session}.{agent}" if agent else session
+
+
+def switched_off(command: str) -> bool:
+    """Whether a command line sets BYREF=off for a command of its own, at its beginning or after an operator."""
+    import shlex
+    words = shlex.shlex(command, posix=True, punctuation_chars=True)
+    words.whitespace_split = True
+    first = True
+    try:
+        for word in words:
+            name, sign, value = word.partition("=")
+            if first and sign and name == "BYREF" and config.switched_off({"BYREF": value}):
+                return True
+            first = not word.strip("();<>|&") or (first and (bool(sign) or word in ("{", "!", "exec", "env", "command", "time", "export")))
+    except ValueError:  # quotes that never close
+        return False
+    return False
+
+
+def _parts(found: Returned) -> dict[str, str | bytes]:
+    """The texts of an output, whole where the harness holds only the start of one and left the rest in a file."""
+    parts: dict[str, str | bytes] = dict(found.parts)
+    part, path, size = found.spilled
+    if path and 0 < size <= SPILLED:
+        data = _piece(path, size + 1)
+        if len(data) == size:
+            parts[part] = data
+    return parts
+
+
+def _piece(path: str, size: int, start: int = 0, *, last: bool = False) -> bytes:
+    """Bytes from a regular file of the user's own: from start on, or the last ones. Nothing where it cannot be read."""
+    if not path:
+        return b""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return b""
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
+            return b""
+        if last:
+            start = max(0, found.st_size - size)
+        return os.pread(fd, min(size, max(0, found.st_size - start)), start)
+    finally:
+        os.close(fd)
+
+
+def _age(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
+
+
+@cache
+def _exceptions(home: str, age: int) -> config.Off:
+    """What config.toml switches off. One that cannot be used switches off nothing; every command says what is wrong with it."""
+    try:
+        return config.exceptions(home)
+    except (ConfigError, ByrefError):
+        return config.Off()
