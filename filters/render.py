@@ -8,7 +8,7 @@ from itertools import compress
 
 from byref.filters.detect import detect
 from byref.filters.narrow import program
-from byref.filters.select import PLANS, Plan, Selection, select
+from byref.filters.select import PLANS, Plan, Selection, names, select
 from byref.filters.sieve import HUGE, sieve
 from byref.filters.units import ALWAYS, HIDDEN, MUST, Units
 from byref.proxy.contracts import Call, Gap, Part, Seen, Source, View
@@ -89,7 +89,7 @@ def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan, main: 
     cut = _Cut(raw, shape, units, select(units, call, seen, plan), main)
     out: list[str] = []
     keep, n = cut.selection.keep, len(units.texts)
-    names = _names(cut.selection)
+    nameable = names(cut.selection)
     i = 0
     while i < n:
         j = i
@@ -100,7 +100,7 @@ def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan, main: 
         else:
             while j < n and not keep[j]:
                 j += 1
-            out.append(_gap(cut, part, i, j, names, plan) + "\n")
+            out.append(_gap(cut, part, i, j, nameable, plan) + "\n")
         i = j
     text = "".join(out)
     if text.endswith("\n") and source.size and source.read(source.size - 1) != b"\n":
@@ -160,15 +160,7 @@ def _block(out: list[str], units: Units, i: int, j: int) -> None:
         out.append(repeat)
 
 
-def _names(selection: Selection) -> dict[str, int]:
-    """The terms that gaps may name, in the order in which they do. What the view shows needs no name."""
-    names = selection.names
-    visible = set().union(*compress(selection.rows, selection.keep))
-    hidden = sorted([(names[term], term) for term in names.keys() - visible])
-    return {term: place for place, (_, term) in enumerate(hidden)}
-
-
-def _gap(cut: _Cut, part: Part, i: int, j: int, names: dict[str, int], plan: Plan) -> str:
+def _gap(cut: _Cut, part: Part, i: int, j: int, nameable: dict[str, int], plan: Plan) -> str:
     """The marker of units i to j-1: address, count, and the terms inside that stand nowhere else."""
     units, selection = cut.units, cut.selection
     address = units.address(i, j - 1)
@@ -176,10 +168,10 @@ def _gap(cut: _Cut, part: Part, i: int, j: int, names: dict[str, int], plan: Pla
     cut.gaps.append(Gap(part.name, address, count, units.name))
     hidden = sum(map(len, units.texts[i:j])) + j - i
     room = min(_NAMES, hidden * plan.scent // 100)
-    inside = names.keys() & set().union(*selection.rows[i:j])
+    inside = nameable.keys() & set().union(*selection.rows[i:j])
     said = []
     families: dict[str, int] = {}  # of names that differ in digits alone, two say what the others are
-    for term in sorted(inside, key=names.__getitem__)[:_CANDIDATES]:
+    for term in sorted(inside, key=nameable.__getitem__)[:_CANDIDATES]:
         if room < 5:
             break
         family = term.translate(_NO_DIGITS)
@@ -188,7 +180,7 @@ def _gap(cut: _Cut, part: Part, i: int, j: int, names: dict[str, int], plan: Pla
             said.append(term)
             room -= len(term) + 1
             cut.named.add(term)
-            del names[term]
+            del nameable[term]
     prefix = "" if cut.main else part.name + ":"
     what = f" {count} {units.name}" if units.name != "lines" and count else ""
     failures = _failures(units, i, j)

@@ -46,16 +46,19 @@ _BLOCK = 320  # characters in which units are picked once a cap binds
 
 @dataclass(slots=True)
 class Selection:
-    """keep: 1 for each unit that stands. rows: the terms of each unit. names: terms that a gap may name; the least number first."""
+    """keep: 1 for each unit that stands. rows: the terms of each unit. worth: of every term that is new to the context."""
 
     keep: bytearray
     rows: list[list[str]]
-    names: dict[str, int]
+    worth: dict[str, int]
 
 
 # 8 * e**(x/4), rounded, for x from -16 to 12: a term's log odds of later use, in quarters, as a worth that adds up
 _EXP = (0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 59, 76, 97, 125, 161)
 _NEVER, _NUMBER = -99, -7
+_BELOW = 128  # so that no sum of odds is a negative index
+_WORTH = (0,) * (_BELOW - 16) + _EXP + (_EXP[-1],) * 16
+_RARE = {1: 4, 2: 2, 3: 2, 4: 2, 5: 2}  # quarters off the odds of a term that stands so often
 _HEX = frozenset("0123456789abcdef")
 @lru_cache(maxsize=1 << 17)
 def _odds(term: str) -> int:
@@ -63,6 +66,8 @@ def _odds(term: str) -> int:
     size = len(term)
     if size < 4:
         return _NEVER
+    if term.isdigit():
+        return _NUMBER
     if term.isalpha():
         if term.islower():
             return 1 if size > 5 else -4
@@ -71,7 +76,7 @@ def _odds(term: str) -> int:
         return -3
     letters = sum(map(str.isalpha, term))
     if not letters:
-        return _NUMBER if term.isdigit() else _NEVER
+        return _NEVER
     if letters * 2 < size or (size > 6 and _HEX.issuperset(term)):
         return _NUMBER  # times, sizes, hashes
     if "." in term:
@@ -84,12 +89,14 @@ _SEPARATORS = {code: " " for code in (*map(ord, "_./-"), *range(48, 58))}
 
 def _split(terms: list[str]) -> list[list[str]]:
     """The words inside each term, in lower case, without its numbers: all in one go, since what is new is seen once."""
-    humps = [i for i, term in enumerate(terms) if not term[1:].islower() and term[1:].lower() != term[1:] and not term.isupper()]
-    if humps:
-        terms = list(terms)
-        for i in humps:
-            terms[i] = " ".join(subwords(terms[i]))
-    return [words.split() for words in "\n".join(terms).lower().translate(_SEPARATORS).split("\n")] if terms else []
+    if not terms:
+        return []
+    lower = "\n".join(terms).lower()
+    cut = lower.translate(_SEPARATORS).split("\n")
+    for i, (term, low) in enumerate(zip(terms, lower.split("\n"), strict=True)):
+        if term != low and term[1:] != low[1:] and not term.isupper():  # camelCase
+            cut[i] = " ".join(subwords(term)).translate(_SEPARATORS)
+    return list(map(str.split, cut))
 
 
 @lru_cache(maxsize=64)
@@ -106,13 +113,11 @@ def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
     sizes = units.sizes or [len(text) + 1 for text in units.texts]
     total = sum(sizes)
     lines = Counter(chain.from_iterable(rows))
-    worth, names = _weigh(lines, call, seen, total)
+    worth = _weigh(lines, call, seen, total)
     # The first line to hold a term counts it in full, every line a share: one mention is evidence, the rest is context.
     share = dict.fromkeys(lines, 0)
-    share.update({term: 4 * value // (3 + min(lines[term], 30)) for term, value in worth.items()})
-    arguments, _ = _asked(call)
-    task, _ = _words(f"{call.task}\n{call.intent}")
-    for term in share.keys() & (arguments | task):
+    share.update({term: 4 * value // (3 + min(lines[term], 30)) for term, value in worth.items() if value})
+    for term in share.keys() & (_asked(call)[0] | _task(call)[0]):
         if _odds(term) != _NEVER:
             share[term] = _ASKED * 4 // (3 + min(lines[term], 30))
     everywhere, here, nothing = share.__getitem__, dict(worth).pop, repeat(0)
@@ -124,39 +129,45 @@ def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
         scores = [0 if hidden else score for score, hidden in zip(scores, shown, strict=True)]
     keep = _pick(scores, sizes, units, shown, plan, total)
     _close(keep, sizes, rows, units.rank, shown, plan)
-    return Selection(keep, rows, names)
+    return Selection(keep, rows, worth)
 
 
-def _weigh(lines: Counter[str], call: Call, seen: Seen, total: int) -> tuple[dict[str, int], dict[str, int]]:
-    """The worth of every term that neither the call nor the context holds already, and its place among the names of a gap.
-
-    lines: how often each term stands. A place is less for what says more a character; numbers, times, temporary paths
-    and what does not print have none, unless the call or the task points at them.
-    """
-    argument_terms, argument_words = _asked(call)
-    task_terms, task_words = _words(f"{call.task}\n{call.intent}")
-    asked = argument_words | task_words
-    size = 16 - (3 if total > 30_000 else 1 if total > 10_000 else 0)
+def _weigh(lines: Counter[str], call: Call, seen: Seen, total: int) -> dict[str, int]:
+    """The worth of every term that neither the call nor the context holds already. lines: how often each term stands."""
+    arguments, task = _asked(call), _task(call)
     seen_terms = seen.terms
-    worth, places = {}, {}
-    terms = [term for term in lines.keys() - argument_terms - task_terms if term not in seen_terms]
-    for term, words in zip(terms, _split(terms), strict=True):
-        form = _odds(term)
-        if form == _NEVER:
-            continue
-        count = lines[term]
-        odds = form + size - (0 if count > 5 else 4 if count == 1 else 2)
+    terms = [term for term in lines.keys() - arguments[0] - task[0] if term not in seen_terms]
+    base = _BELOW - (3 if total > 30_000 else 1 if total > 10_000 else 0)
+    rare = _RARE.get
+    places = [form + base - rare(lines[term], 0) for term, form in zip(terms, map(_odds, terms), strict=True)]
+    asked = arguments[1] | task[1]
+    for i, words in enumerate(_split(terms)):
         if not asked.isdisjoint(words):
-            odds += 6 if task_words.issuperset(words) else 5 if argument_words.issuperset(words) else 2
-        value = worth[term] = _EXP[odds if 0 <= odds <= 28 else 0 if odds < 0 else 28]
-        if (value > 2 or (value and form > _NUMBER and term[:5] != "/tmp/")) and term.isprintable():
-            places[term] = -(value * 64 // (len(term) + 2))
-    return worth, places
+            places[i] += 6 if task[1].issuperset(words) else 5 if arguments[1].issuperset(words) else 2
+    return dict(zip(terms, map(_WORTH.__getitem__, places), strict=True))
+
+
+def names(selection: Selection) -> dict[str, int]:
+    """The terms that gaps may name, with their place in the order in which they do: worth a character.
+
+    What the view shows needs no name. Numbers, times and temporary paths have one only where the call or the task
+    points at them, and what does not print has none.
+    """
+    worth = selection.worth
+    visible = set().union(*compress(selection.rows, selection.keep))
+    hidden = sorted([(-(worth[term] * 64 // (len(term) + 2)), term) for term in worth.keys() - visible
+                     if worth[term] and (worth[term] > 2 or (_odds(term) > _NUMBER and term[:5] != "/tmp/")) and term.isprintable()])
+    return {term: place for place, (_, term) in enumerate(hidden)}
 
 
 def _asked(call: Call) -> tuple[frozenset[str], frozenset[str]]:
     """The terms and sub-words of what the call itself says it looks for."""
     return _words(f"{canonical(call.arguments) if call.arguments is not None else ''}\n{call.said}\n{call.intent}")
+
+
+def _task(call: Call) -> tuple[frozenset[str], frozenset[str]]:
+    """The same of what the agent was set to do, and of an explicit intent."""
+    return _words(f"{call.task}\n{call.intent}")
 
 
 def _shown(units: Units, seen: Seen) -> bytearray | None:
