@@ -12,7 +12,7 @@ help:
 	@echo "make demo    real commands through byref: what each view saves, one view, one gap fetched and proved"
 	@echo "make test    all tests (under five minutes on two cores)"
 	@echo "make check   ruff, mypy --strict, import contracts"
-	@echo "make soak    kills, concurrent writers, fuzz: an hour; SHORT=1 takes a few minutes"
+	@echo "make soak    kills, concurrent writers and sessions, fuzz: an hour; SHORT=1 takes a few minutes"
 	@echo "make bench   speed and memory beside plain references measured in the same run"
 
 # pip before 25 writes console scripts that import re, which the cold start of `byref` has to pay for.
@@ -38,6 +38,7 @@ soak: $(READY)
 	$(PY) tests/soak/kills.py $(if $(SHORT),--short)
 	$(PY) tests/soak/writers.py $(if $(SHORT),--short)
 	$(PY) tests/soak/fuzz.py $(if $(SHORT),--short)
+	$(PY) tests/soak/sessions.py $(if $(SHORT),--short)
 
 bench: $(READY)
 	$(PY) bench/run.py

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 START = [sys.executable, "-P", "-m", "byref.proxy.frontends.serve"]  # -P: nothing of the folder we happen to be in
 LARGEST = 8 << 20  # bytes of an output that goes over the socket; a larger one goes straight into the store
-WAIT = 5.0  # seconds; a daemon that takes longer is stuck, and our own gateway quicker
+WAIT = 3.0  # seconds; a daemon that takes longer is stuck, and our own gateway quicker
 
 
 class Unavailable(Exception):

@@ -5,6 +5,8 @@ each stream to its own descriptor and byte for byte, with one `byref:` line on s
 """
 from __future__ import annotations
 
+import os
+
 from byref.proxy.config import environment, home_folder, inside, run_limit, scope_here, switched_off
 from byref.proxy.frontends import nested
 from byref.proxy.frontends.child import Child, become, failure
@@ -120,8 +122,11 @@ def _not_started(command: str, fault: OSError | ValueError) -> int:
 def _daemon(child: Child, options: dict[str, str]) -> Remote | None:
     """The daemon, if it listens. What it cannot do, or not at once, a gateway of our own does."""
     try:
+        home = home_folder()
+        if not os.path.exists(home + "/daemon.lock"):  # none ever ran here
+            return None
         from byref.proxy.frontends.remote import Remote
-        daemon = Remote(home_folder(), options.get("--profile"))
+        daemon = Remote(home, options.get("--profile"))
         if daemon.listens():
             child.held.limit = run_limit()
             return daemon

@@ -99,6 +99,7 @@ def test_a_daemon_of_another_version_is_replaced_and_this_call_does_without(daem
     b'HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\n{"parts": 3}\n', b"HTTP/1.1 500 No\r\nContent-Length: 12\r\n\r\n{\"error\": 3}"])
 def test_an_answer_that_is_broken_is_none(daemon, answer):
     daemon.byref.home.mkdir(mode=0o700)
+    (daemon.byref.home / "daemon.lock").touch()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(daemon.socket)
         listener.listen()
