@@ -8,18 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import cache
 from itertools import accumulate
 
-from byref.filters.failures import FOOT, is_failure, is_summary, masked
+from byref.filters.failures import FOOT, is_failure, is_summary, masked, strong
 from byref.filters.lines import ESCAPE, clean
 from byref.filters.units import ALWAYS, ANCHOR, HIDDEN, MUST, PLAIN, Units
 from byref.proxy.contracts import Source
-from byref.proxy.text import pattern, short_hash
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from byref.proxy.text import Pattern
+from byref.proxy.text import short_hash
 
 HUGE = 1 << 18  # bytes from which an output is sieved before it is weighed
 _ENDS = 60  # lines kept at each end
@@ -30,13 +25,6 @@ _LINE = 600  # bytes of a line that are kept; the rest is addressed
 _BEFORE = 150  # of them before what made the line worth keeping
 _CODE = 32  # bytes of an escape code that a window may not cut
 _DIGITS = b"0123456789"
-
-
-@cache
-def _suspect() -> Pattern:
-    return pattern(r"(?i)error|fatal|fail|panic|exception|traceback|critical|emerg|alert|abort|killed|denied|refused|not found|"
-                   r"no such file|cannot|can't|"
-                   r"unable to|out of memory|no space|timed out|timeout|conflict|undefined|unresolved|core dumped|fault|not ok|✗|❌")
 
 
 @dataclass(slots=True)
@@ -74,7 +62,7 @@ class _Sieve:
         if len(self.templates) < _TEMPLATES:
             self.news(data, rows, starts)
         seen, covered = -1, 0
-        for found in _suspect().finditer(data):
+        for found in strong().finditer(data):
             at = self.offset + found.start()
             k = bisect_right(starts, at) - 1
             if k != seen or (len(rows[k]) > _LINE and at >= covered):
