@@ -78,8 +78,11 @@ def connect(path: bytes, until: float):  # type: ignore[no-untyped-def]  # a _so
         sock.connect(path)
         if hasattr(_socket, "SO_PEERCRED"):
             peer = sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)  # struct ucred: pid, uid, gid
-            if int.from_bytes(peer[4:8], sys.byteorder) != posix.getuid():
-                raise PermissionError("the socket belongs to another user")
+            owner = int.from_bytes(peer[4:8], sys.byteorder)
+        else:
+            owner = posix.stat(path[:path.rindex(b"/")]).st_uid
+        if owner != posix.getuid():
+            raise PermissionError("the socket belongs to another user")
     except (FileNotFoundError, ConnectionRefusedError) as fault:
         sock.close()
         raise Absent(fault.strerror) from None

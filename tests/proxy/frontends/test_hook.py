@@ -190,6 +190,18 @@ def test_a_log_that_grew_too_long_makes_room(tmp_path):
     hook.log(b"/proc/none", "nowhere to write it")
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can listen as another user")
+def test_nothing_is_told_to_another_users_daemon(tmp_path):
+    script = "import os, socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); os.chmod(sys.argv[1], 0o666); " \
+             "os.setuid(65534); s.listen(); print(flush=True); c = s.accept()[0]; print(c.recv(100))"
+    path = str(tmp_path / "daemon.sock")
+    with subprocess.Popen([sys.executable, "-c", script, path], stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None and other.stdout.readline() == b"\n"
+        with pytest.raises(PermissionError):
+            hook.call(os.fsencode(path), "POST /hooks/x", b"secret", time.monotonic() + 60)
+        assert other.stdout.read() == b"b''\n"
+
+
 def test_time_runs_out_for_good():
     with pytest.raises(TimeoutError):
         hook.call(b"/nonexistent", "GET /", b"", time.monotonic() - 1)
