@@ -28,6 +28,14 @@ def test_two_starts_at_once_give_one(daemon):
     assert not os.path.exists(daemon.socket)
 
 
+def test_one_more_start_leaves_the_one_that_runs_as_it_is(daemon):
+    running = daemon.start("--no-http")
+    before = os.stat(daemon.socket).st_ino
+    done = daemon.byref("serve", "--no-http")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert os.stat(daemon.socket).st_ino == before and daemon.about()["pid"] == running.pid
+
+
 def test_it_ends_when_idle(daemon):
     running = daemon.start("--no-http", "--idle", "0.3")
     assert running.wait(LIMIT) == 0 and not os.path.exists(daemon.socket)
