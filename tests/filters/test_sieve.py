@@ -29,6 +29,7 @@ BIG = {
     "failures close together in a long line": "".join(
         f"\x1b[31mERROR\x1b[0m {i} \r fatal: no\x1b[1m space {i % 7} left, " for i in range(20_000)),
     "failures in colours close together": "".join(f"\x1b[31mERROR\x1b[0m {i} fatal: no\x1b[1m space {i % 7} left, " for i in range(20_000)),
+    "a line over some blocks": LOG[:500_000] + "".join(f"{i} ERROR {i} of \x1b[1mdisk {WIDE}" for i in range(9000)) + "\n" + LOG[:300_000],
     "failures everywhere": "".join(f"\x1b[31mERROR\x1b[0m step {i} broken\n" for i in range(40_000)),
     "binary": random.Random(3).randbytes(1_600_000),
     "zeros": b"\0" * 1_600_000,
@@ -46,7 +47,7 @@ def test_nothing_falls_between_and_nothing_is_made_up(name: str) -> None:
         assert not shown.view.passed and len(shown.text) < 400_000
 
 
-@pytest.mark.parametrize("size", [HUGE - 1, HUGE, HUGE + 1, 2 * HUGE - 3, 2 * HUGE, 2 * HUGE + 2])
+@pytest.mark.parametrize("size", [HUGE - 1, HUGE, HUGE + 1, 4 * HUGE - 3, 4 * HUGE, 8 * HUGE + 2])
 @pytest.mark.parametrize("text", [LOG * 2, (WIDE + "\n") * 110_000, WIDE * 110_000, "x" + "\r\n" * 1_100_000,
                                   "\x1b[31mred\x1b[0m, " * 170_000],
                          ids=["log", "wide", "one wide line", "line ends", "colours"])
@@ -74,7 +75,8 @@ class Pieces(BytesSource):
             yield self.read(start, start + self.step)
 
 
-@pytest.mark.parametrize("name", ["long lines among short ones", "failures within long lines", "CRLF", "one line of all widths", "binary"])
+@pytest.mark.parametrize("name", ["long lines among short ones", "failures within long lines", "CRLF", "one line of all widths", "binary",
+                                  "a line over some blocks"])
 def test_the_size_of_blocks_makes_no_difference(name: str) -> None:
     body = BIG[name]
     raw = body if isinstance(body, bytes) else body.encode()
@@ -103,6 +105,18 @@ def test_what_failed_stands_in_the_view_with_its_context_of_a_long_line() -> Non
     shown = check(look(LOG + line + "\n" + LOG[:9000], "cat big", exit_code=1))
     assert "ERROR: cannot bind port 8081" in "\n".join(shown.lines)
     assert "exit 1" in shown.view.head
+
+
+def test_two_failures_near_each_other_in_a_long_line_both_stand() -> None:
+    line = "x" * 9000 + " ERROR: cannot bind port 8081 " + "y" * 500 + " fatal: no space left on sda1 " + "z" * 9000
+    shown = check(look(LOG + line + "\n" + LOG[:9000], "cat big"))
+    assert all(fault in "\n".join(shown.lines) for fault in ("ERROR: cannot bind port 8081", "fatal: no space left on sda1"))
+
+
+def test_no_escape_code_is_cut_where_a_chunk_ends() -> None:
+    for offset in range(0, 48, 2):
+        raw = "x" * offset + "".join(f"\x1b[31;1mERROR\x1b[0;39m {i % 10} fatal: no\x1b[1;33m space, " for i in range(5_600))
+        check(look(raw, "cat big", budget=40_000))
 
 
 def test_the_summary_stands_under_any_number_of_failures() -> None:
