@@ -103,9 +103,8 @@ class Session:
             while time.monotonic() < end:
                 seed += 1
                 text = content(self.name, seed)
-                view = self.capture(f"make {seed}", text)
-                if draw.random() < .2 and len(self.capture(f"make {seed}", text)) > len(view):
-                    self.wrong.append(f"{self.name}: a repeat is longer than what it repeats")
+                for _ in range(draw.choice((1, 1, 1, 1, 2))):
+                    self.capture(f"make {seed}", text)
                 if self.refs and draw.random() < .3:
                     ref = draw.choice(list(self.refs))
                     if digest(self.fetch(ref)) != self.refs[ref]:
