@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Gateway", "Session", "open"]
 
 _PASSED = View("", ())
+_CONTEXTS = 256  # contexts whose lines are held in memory; a daemon sees many, few of them at a time
 _GONE = "not stored, the raw output passed: this call was answered before, and what it was answered is no longer kept"
 
 
@@ -97,7 +98,9 @@ class Gateway:
     def memory(self, context: str) -> Memory:
         """What a context was shown, shared by all its sessions in this process and up to date with the store."""
         with self._lock:
-            memory = self._memories.setdefault(context, Memory())
+            memory = self._memories[context] = self._memories.pop(context, None) or Memory()  # the last in line
+            if self._shared and len(self._memories) > _CONTEXTS:  # what is dropped can be read from the store again
+                del self._memories[next(iter(self._memories))]
         if self._shared and self.store.tick(context) > memory.known:
             memory.load(self.store.shown(context))
         return memory
@@ -153,11 +156,17 @@ class Gateway:
         manifest = Manifest(call.tool, canonical_arguments(call.arguments), tuple(part for part, _ in held), call.exit_code, call.is_error)
         ref = ref_of(manifest)
         size = sum(part.size for part in raws)
+        root = session.scope.partition(":")[2]
+        mark = signature(call.tool, call.arguments, root=root if root.startswith("/") else "", home=self.settings.user)
+        former = self._former(store, session, mark)
+        call_again = "\0" + mark  # kept among the terms of the context, of which none holds a NUL
         view, warning = _PASSED, ""
         if not raw and size and (memory is not None or size > SMALL):
             seen = Seen() if memory is None else memory.enter(memory.tick if began is None else began)
+            # Who makes a call again in a context misses what its first view hid: then only what was shown collapses.
+            profile = "safe" if call_again in seen.terms else self.settings.profile
             try:
-                view = self._view(store, ref, held, call, seen, budget)
+                view = self._view(store, ref, held, call, seen, profile, budget)
             except Exception as fault:  # the filters' fault costs the view, not the output nor its ref
                 warning = f"no view, the raw output passed: {self.faults.add('view', fault)}"
             finally:
@@ -168,11 +177,8 @@ class Gateway:
             view = View("", (), shape=view.shape)
         terms = view.terms
         if memory is not None:
-            terms |= {term for row in terms_by_line(_asked(call)) for term in row}
+            terms |= {call_again, *(term for row in terms_by_line(_asked(call)) for term in row)}
         keep = memory is not None and self._shared
-        root = session.scope.partition(":")[2]
-        mark = signature(call.tool, call.arguments, root=root if root.startswith("/") else "", home=self.settings.user)
-        former = self._former(store, session, mark)
         tokens = sum(part.tokens for part in raws)
         if native is not None:
             tokens = min(tokens, estimate(" " * native))
@@ -205,12 +211,15 @@ class Gateway:
 
     def _note(self, session: Session, mark: str, ref: str) -> None:
         with self._lock:
+            if self._shared and len(self._calls) > _CONTEXTS:
+                self._calls.clear()
             self._calls.setdefault((session.scope, session.name), {})[mark] = ref
 
-    def _view(self, store: Store, ref: str, held: Sequence[tuple[Part, Raw]], call: Call, seen: Seen, budget: int | None) -> View:
+    def _view(self, store: Store, ref: str, held: Sequence[tuple[Part, Raw]], call: Call, seen: Seen, profile: str,
+              budget: int | None) -> View:
         from byref.filters import render
         from byref.proxy.store.source import BytesSource
-        return render.view(ref, [(part, raw.source(store, BytesSource)) for part, raw in held], call, seen, self.settings.profile, budget)
+        return render.view(ref, [(part, raw.source(store, BytesSource)) for part, raw in held], call, seen, profile, budget)
 
     def fetched(self, session: Session, page: Page) -> None:
         """Logs a second call. A store that cannot be written still answers."""

@@ -244,3 +244,15 @@ def test_a_closed_gateway_lets_outputs_pass_and_says_what_it_is() -> None:
     assert session.capture(**CALL, output=LOG).text == LOG
     with pytest.raises(ConfigError, match="closed"):
         gateway.verify()
+
+
+def test_a_context_that_was_dropped_from_memory_still_knows_what_it_was_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("byref.proxy.gateway._CONTEXTS", 2)
+    text = "".join(f"{n} the quick brown fox jumps over the lazy dog\n" for n in range(40))
+    with byref.open(f"file:{tmp_path}", profile="safe") as gateway:
+        session = gateway.session("s", context="kept", scope="here")
+        assert session.capture(tool="Read", output=text).passed
+        for n in range(5):
+            gateway.session("s", context=f"other {n}", scope="here").capture(tool="Read", output=text)
+        again = session.capture(tool="Read", output=text)
+        assert not again.passed and [(gap.address, gap.count) for gap in again.gaps] == [("L1-40", 40)]
