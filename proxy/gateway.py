@@ -98,7 +98,7 @@ class Gateway:
     def memory(self, context: str) -> Memory:
         """What a context was shown, shared by all its sessions in this process and up to date with the store."""
         with self._lock:
-            memory = self._memories[context] = self._memories.pop(context, None) or Memory()  # the last in line
+            memory = self._memories[context] = self._memories.pop(context, Memory())  # the last in line
             if self._shared and len(self._memories) > _CONTEXTS:  # what is dropped can be read from the store again
                 del self._memories[next(iter(self._memories))]
         if self._shared and self.store.tick(context) > memory.known:
