@@ -189,6 +189,8 @@ def _pick(scores: list[int], sizes: list[int], units: Units, shown: bytearray | 
     rank = units.rank
     threshold = plan.threshold if total >= _FULL else plan.threshold * (total - _WHOLE) // (_FULL - _WHOLE)
     threshold = threshold * units.strictness // 100
+    if shown is not None and shown.count(1) * 4 >= n * 3:
+        threshold = min(threshold, 0)  # the output was shown before: what is new in it is what has changed since
     if threshold <= 0 and total <= plan.cap and HIDDEN not in rank:
         if shown is None:
             return bytearray(b"\1") * n

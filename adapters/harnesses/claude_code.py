@@ -34,6 +34,7 @@ TOOLS = "Bash|Read|Grep|Glob|Edit|MultiEdit|Write|NotebookEdit|WebFetch|Agent|Ta
 TIMEOUT = 10  # seconds, for a machine that stands still; the client itself gives up long before
 HOOK = "hook.py claude-code"
 SERVER = "byref.proxy.frontends.cli"
+PASSED = ("BYREF_HOME", "BYREF_SCOPE", "XDG_DATA_HOME")  # a server is started with few variables: those by which it finds the store
 SERVERS = "servers"  # the file that lists MCP servers, which lies in another place by scope
 FOLDER, VARIABLE = ".claude", "CLAUDE_CONFIG_DIR"
 SKILL = """---
@@ -185,7 +186,8 @@ def additions(hook: str, opening: str, server: Sequence[str], *, project: bool) 
         "permissions": {"allow": [f"{OWN[0]}fetch", f"{OWN[0]}status"]}}
     if project:
         settings["enabledMcpjsonServers"] = ["byref"]
-    servers: Json = {"mcpServers": {"byref": {"type": "stdio", "command": server[0], "args": list(server[1:])}}}
+    servers: Json = {"mcpServers": {"byref": {"type": "stdio", "command": server[0], "args": list(server[1:]),
+                                              "env": {name: f"${{{name}:-}}" for name in PASSED}}}}
     return {"settings.json": settings, SERVERS: servers, "skills/byref/SKILL.md": SKILL}
 
 
