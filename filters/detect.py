@@ -6,6 +6,7 @@ import pkgutil
 from functools import cache
 
 from byref.filters import shapes
+from byref.filters.lines import clean
 from byref.filters.units import Shape, Units
 from byref.proxy.contracts import Call
 
@@ -22,6 +23,8 @@ def known() -> tuple[Shape, ...]:
 def detect(text: str, call: Call, media: str = "text/plain") -> tuple[str, Units]:
     """The name of the most confident shape that can cut this text, and the units. Ties go by name."""
     sample = text[:SAMPLE]
+    if "\x1b" in sample or "\r" in sample:
+        sample = "\n".join([clean(row) for row in sample.split("\n")])
     ranked = sorted(((-shape.match(call, media, sample), shape.name, shape) for shape in known()), key=lambda entry: entry[:2])
     for _, name, shape in ranked:
         units = shape.units(text, call)

@@ -19,7 +19,7 @@ _STRONG = "(?im)" + "|".join((
     r"(?:^|[^\w./\n-])(?:error|fatal|failed|failure|fail|panic(?:ked)?|exception|traceback|critical|err|emerg|alert|aborted|killed)(?:$|[^\w/\n-])",
     r"\b(?:segmentation fault|permission denied|access denied|connection refused|command not found|no such file|cannot|can't|unable to)\b",
     r"\b(?:out of memory|no space left|timed out|conflict|assertion failed|undefined (?:reference|symbol)|unresolved import|core dumped)\b",
-    r"\w*(?:Error|Exception|Timeout|Failure|Fault)(?:[:(\t ]|$)", r"^E   ", r"^(?:--- )?FAIL", r"✗|✖|❌", r"^not ok\b",
+    r"\w*(?:Error|Exception|Timeout|Failure|Fault)(?:[:(\t ]|$)", r"^E   ", r"^(?:--- )?FAIL\b", r"✗|✖|❌", r"^not ok\b",
     r"\b(?:exit(?:ed)?|return(?:ed)?)(?: with)?(?: code| status)?[ :=]+[1-9]\d*\b"))
 _HARMLESS = any_of(
     r"\b(?:0|no|zero|without) (?:\w+ )?(?:errors?|failures?|failed|exceptions?|conflicts?)\b", r"\b(?:errors?|failed|failures?)[=:] ?0\b",
@@ -65,7 +65,16 @@ def suspects(texts: list[str]) -> list[int]:
         line = bisect_right(ends, hit.start())
         if (not found or found[-1] != line) and _counts(texts[line]):
             found.append(line)
-    return found
+    raised = [_raised(texts, line) for line in found if texts[line].endswith("Traceback (most recent call last):")]
+    return sorted({*found, *raised}) if raised else found
+
+
+def _raised(texts: list[str], line: int) -> int:
+    """The line under the frames of a Python traceback: an exception may have any name."""
+    end = line + 1
+    while end < len(texts) and texts[end][:1] in (" ", "\t"):
+        end += 1
+    return end if line + 1 < end < len(texts) else line
 
 
 def is_failure(line: str) -> bool:

@@ -110,6 +110,9 @@ def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan, main: 
     else:
         cut.fewer += sum(map(len, compress(cut.selection.rows, [not kept for kept in keep]))) * 4 // 3 + _HEAD * units.rank.count(HIDDEN)
         cut.fewer += 2 * sum(keep) if units.labels is not None else 0
+        if units.heads is not None:  # a path that stands above its matches; each is a token in eight characters or more
+            pairs = zip(units.heads, units.heads[1:], keep, keep[1:], strict=False)
+            cut.fewer += sum([len(head) // 8 for head, after, first, second in pairs if head == after and first and second])
         cut.fewer += max(0, source.size - len(text)) // 512  # no token is longer than 128 characters, whatever they are
     cut.text = text = _printable(text)
     cut.changed = units.rendered or len(text) < source.size - 40

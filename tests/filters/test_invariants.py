@@ -257,6 +257,17 @@ def test_what_markers_cost(name: str, profile: str) -> None:
         assert said * 5 <= what * 2 + 10, f"{scent[:60]} takes {said} of {what} tokens"
 
 
+def test_names_take_about_a_third_of_what_they_stand_for() -> None:
+    names = sorted({name for module in (os, subprocess, re, random) for name in dir(module) if len(name) > 6 and not name.startswith("__")})
+    raw = "".join(" ".join(names[k:k + 6]) + "\n" for k in range(0, len(names), 6))
+    for budget in (60, 300, 900):
+        shown = check(look(raw, "cat names", budget=budget, profile="lean"))
+        for marker, gap in zip(shown.markers[1:], shown.view.gaps, strict=True):
+            hidden = raw.encode()[slice(*span(gap.address, raw.encode()))].decode()
+            said, what = tokens([marker.partition(" ")[2], hidden])
+            assert said * 5 <= what * 2
+
+
 # -- 4: text that is no UTF-8 -------------------------------------------------------------------------
 
 @pytest.mark.parametrize("raw", [

@@ -115,7 +115,7 @@ def test_two_failures_near_each_other_in_a_long_line_both_stand() -> None:
 
 def test_no_escape_code_is_cut_where_a_chunk_ends() -> None:
     for offset in range(0, 48, 2):
-        raw = "x" * offset + "".join(f"\x1b[31;1mERROR\x1b[0;39m {i % 10} fatal: no\x1b[1;33m space, " for i in range(5_600))
+        raw = "x" * offset + "".join(f"\x1b[31;1mERROR\x1b[0;39m {i:5} fatal: no\x1b[1;33m space, " for i in range(5_600))
         check(look(raw, "cat big", budget=40_000))
 
 

@@ -1,0 +1,97 @@
+"""Match lists: each file that matched stands, a path once, and nothing of what the search found is misread."""
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from byref.filters.detect import detect
+from byref.filters.shapes.matches import SHAPE
+from byref.proxy.contracts import Call, Seen
+from conformance.outputs import real
+from conformance.views import check, look
+
+
+def found(files: int, each: int, form: str = "src/part_{f}/module.py:{n}:    value_{f}_{n} = compute(total_{n})") -> str:
+    return "".join(form.format(f=f, n=n * 7 + 1) + "\n" for f in range(files) for n in range(each))
+
+
+@pytest.mark.parametrize("name", ["search", "context"])
+def test_a_real_search(name: str) -> None:
+    output = real(name)
+    shown = check(look({"stdout": output.parts["stdout"]}, **output.call))
+    assert shown.view.shape == "matches" and shown.view.head.rstrip("»\n").endswith("matches")
+    paths = set(re.findall(r"^(\S+?\.py):\d+:", output.parts["stdout"].decode(), re.M))
+    assert len(paths) > 3 and all(path in shown.text for path in paths), "each file that matched is named"
+
+
+def test_a_path_stands_once_above_its_matches() -> None:
+    raw = found(6, 30)
+    shown = check(look(raw, "grep -rn value src", profile="safe"))
+    assert not shown.view.gaps and len(shown.text) < len(raw) * 3 // 4
+    assert shown.text.count("src/part_3/module.py") == 1 and "8:    value_3_8 = compute(total_8)" in shown.lines
+
+
+def test_matches_are_counted_not_lines() -> None:
+    raw = "".join(f"src/m{f}.py-{n}-before\nsrc/m{f}.py:{n + 1}:value of the day {f * n}\nsrc/m{f}.py-{n + 2}-after\n--\n"
+                  for f in range(40) for n in range(3, 40, 5))
+    shown = check(look(raw, "grep -rn -C1 value src", budget=300))
+    total = raw.count("value of")
+    assert shown.view.head.endswith(f" of {total} matches»\n")
+    stand = int(shown.view.head.split()[1])
+    assert stand + sum(gap.count for gap in shown.view.gaps) == total
+    assert {gap.unit for gap in shown.view.gaps} == {"matches"}
+
+
+def test_a_short_or_narrowed_list_stands_whole() -> None:
+    assert not look(found(5, 10), "grep -rn value src").view.gaps
+    assert not look(found(20, 8), "grep -rn value src | head -160").view.gaps
+
+
+@pytest.mark.parametrize(("command", "raw"), [
+    ("rg value", found(9, 20, "src/part_{f}/module.py:{n}:    value_{f}_{n}")), ("git grep -n value", found(9, 20)),
+    ("grep -n value a.py", found(1, 90, "{n}:    value_{n}")), ("grep -r value .", found(9, 20, "./part_{f}.py:value_{n}")),
+    ("grep -rn x C:\\src", found(9, 20, "C:\\src\\part_{f}.py:{n}:value_{n}")),
+    (None, found(9, 20)),
+])
+def test_what_search_tools_print(command: str | None, raw: str) -> None:
+    shown = check(look(raw, command))
+    assert detect(raw, Call("Bash", {"command": command}))[0] == "matches" and shown.view.shape == "matches"
+    check(look(raw, command, budget=60))
+
+
+@pytest.mark.parametrize("raw", [
+    "".join(f"2026-11-01 10:{i % 60:02}:07 worker {i} took a job\n" for i in range(200)),
+    "".join(f"12:{i % 60:02}:07 worker {i} took a job\n" for i in range(200)),
+    "".join(f"http://example.org/page/{i}: fine\n" for i in range(200)),
+])
+def test_times_and_addresses_are_no_paths(raw: str) -> None:
+    assert detect(raw, Call("Bash", {"command": "cat log"}))[0] != "matches"
+
+
+def test_git_grep_in_a_repository(tmp_path: Path) -> None:
+    (tmp_path / "a b.txt").write_text("alpha one\nbeta\n" * 90)
+    (tmp_path / "c-1.py").write_text("alpha = 1\n" * 90)
+    (tmp_path / "blob.bin").write_bytes(b"alpha\0\1\2" * 30)
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    done = subprocess.run(["git", "-C", str(tmp_path), "grep", "--no-index", "-n", "alpha"], capture_output=True, check=True)
+    for budget in (None, 100):
+        shown = check(look(done.stdout, "git grep -n alpha", budget=budget))
+        assert b"Binary file blob.bin matches" in done.stdout and "Binary file blob.bin matches" in shown.lines
+
+
+def test_one_file_with_dashes_in_its_name_is_one_file() -> None:
+    raw = "".join(f"lib/v-2-x/mod.py:{n}:a = {n}\n" for n in range(200))
+    check(look(raw, "grep -rn a lib", budget=100))
+    units = SHAPE.units(raw, Call("Bash"))
+    assert set(units.heads or ()) <= {"lib/v-2-x/mod.py:", "lib/v-"}
+
+
+def test_what_was_shown_collapses_with_its_path() -> None:
+    raw = found(9, 20)
+    first = look(raw, "grep -rn value src", profile="safe")
+    moved = raw.replace("part_3/", "part_30/")
+    again = check(look(moved, "grep -rn value src", profile="safe", seen=Seen(first.view.lines, first.view.terms, True)))
+    assert not again.view.passed and "src/part_30/module.py" in again.text and "src/part_4/module.py" not in "\n".join(again.lines)

@@ -1,0 +1,78 @@
+"""Shapes are found by file, asked by confidence, and every text finds one."""
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from byref.filters import detect as module
+from byref.filters.detect import detect, known
+from byref.proxy.contracts import Call
+from conformance.outputs import made
+
+
+def test_each_file_in_the_folder_is_a_shape(root: Path) -> None:
+    files = sorted(f.stem for f in (root / "filters" / "shapes").glob("*.py") if f.stem != "__init__")
+    assert [shape.name for shape in known()] == files
+
+
+@given(st.integers(0, 10**6), st.sampled_from(["Bash", "Read", "x"]), st.sampled_from(["cat a", "pytest", "grep -n x", ""]))
+def test_every_text_has_units_that_cover_its_lines(seed: int, tool: str, command: str) -> None:
+    text = made(seed, 60)
+    name, units = detect(text, Call(tool, {"command": command}))
+    n = len(units.texts)
+    assert name in {shape.name for shape in known()} and len(units.rank) == len(units.worth) == n
+    assert not units.keys or len(units.keys) == n
+    for lists in (units.counts, units.labels, units.heads, units.glued, units.sizes, units.sources):
+        assert lists is None or len(lists) == n
+
+
+@pytest.mark.parametrize(("text", "call", "media", "name"), [
+    ('{"a": 1}', Call("x"), "text/plain", "json"), ("a\nb\n", Call("Read"), "text/plain", "code"),
+    ("a\nb\n", Call("x"), "text/plain", "text"),
+    ("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", Call("x"), "text/plain", "diff"),
+    ("a.py:1:x\na.py:2:y\nb.py:3:z\n", Call("x"), "text/plain", "matches"),
+])
+def test_the_most_confident_shape_that_can_cut_the_text(text: str, call: Call, media: str, name: str) -> None:
+    assert detect(text, call, media)[0] == name
+
+
+def test_where_a_shape_gives_up_the_next_best_is_asked() -> None:
+    assert detect('{"a": [1, 2, this is no JSON at all, and it goes on for a while in words\n' * 3, Call("x"))[0] != "json"
+
+
+def test_a_tie_goes_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Other:
+        name = "aaa"
+
+        def match(self, call: Call, media: str, sample: str) -> int:
+            return 1
+
+        def units(self, text: str, call: Call) -> object:
+            return "units of aaa"
+
+    text = next(shape for shape in known() if shape.name == "text")
+    for order in ((Other(), text), (text, Other())):
+        monkeypatch.setattr(module, "known", lambda order=order: order)
+        assert detect("words", Call("x")) == ("aaa", "units of aaa")
+
+
+def test_a_shape_looks_at_the_start_alone_to_say_how_sure_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    text = next(shape for shape in known() if shape.name == "text")
+
+    class Watching:
+        name = "zzz"
+
+        def match(self, call: Call, media: str, sample: str) -> int:
+            seen.append(len(sample))
+            return 0
+
+        def units(self, text: str, call: Call) -> None:
+            return None
+
+    monkeypatch.setattr(module, "known", lambda: (Watching(), text))
+    detect("x" * 10_000, Call("x"))
+    assert seen == [module.SAMPLE]

@@ -1,0 +1,95 @@
+"""Which lines say that something went wrong, and which of them say the same."""
+from __future__ import annotations
+
+import pytest
+
+from byref.filters.failures import is_failure, is_summary, mark, mark_summary, masked, suspects
+from byref.filters.units import ALWAYS, ANCHOR, MUST, PLAIN, Units
+
+FAULTS = [
+    "ERROR: disk full", "error[E0308]: mismatched types", "E   assert 1 == 2", "FAILED tests/a.py::test_b - KeyError",
+    "--- FAIL: TestX (0.00s)",
+    "Traceback (most recent call last):", "ValueError: bad input", "java.lang.NullPointerException: x", "make: *** [all] Error 2",
+    "fatal: not a git repository", "bash: foo: command not found", "ls: cannot access 'x': No such file or directory", "Permission denied",
+    "panic: runtime error", "Segmentation fault (core dumped)", "Killed", "npm ERR! code ERESOLVE", "ld: undefined reference to `main'",
+    "CONFLICT (content): Merge conflict in a.py", "not ok 3 - closes", "process exited with code 137", "src/a.c:3:5: error: expected ';'",
+    "2026-11-01 10:00:01 CRITICAL db: connection refused", "  ✗ closes the door", "OutOfMemoryError: heap",
+    "thread 'main' panicked at src/a.rs:1:1:",
+    "error: test failed, to rerun pass `--lib`", "<3>kernel: Out of memory: Killed process 77", "HTTP timeout: timed out after 30 s",
+]
+FINE = [
+    "0 errors, 0 warnings", "no errors found", "errors: 0", "compiled error_handler.py", "tests/test_errors.py::test_ok PASSED",
+    "failover is ready",
+    "Found 0 failures", "import exceptions", "exit code 0", "process exited with code 0", "",
+    "the error-prone step was skipped by hand-fail-safe",
+    "loading src/fatal/index.ts",
+]
+
+
+@pytest.mark.parametrize("line", FAULTS)
+def test_what_is_a_failure(line: str) -> None:
+    assert is_failure(line) and suspects(["fine", line, "fine"]) == [1]
+
+
+@pytest.mark.parametrize("line", FINE)
+def test_what_only_names_one_or_counts_none(line: str) -> None:
+    assert not is_failure(line) and suspects([line, line]) == []
+
+
+def test_suspects_are_those_lines_that_are_failures_wherever_characters_are_wide_or_broken() -> None:
+    rows = ["İstanbul ẞ 日本", *FAULTS, "\udcff\udcfe", *FINE, "é ERROR: x", "\udcff ERROR: y", "Σίσυφος", "ERROR"]
+    assert suspects(rows) == [i for i, row in enumerate(rows) if is_failure(row)]
+
+
+@pytest.mark.parametrize(("one", "other"), [
+    ("2026-11-01T10:00:01.123Z ERROR x", "2026-11-02T11:30:09Z ERROR x"), ("10:00:01 ERROR x", "11:00:02 ERROR x"),
+    ("Nov  1 10:00:01 a: x", "Nov 12 11:11:11 a: x"),
+    ("ERROR id=3f2a1c1e-1b2c-4d5e-8f90-a1b2c3d4e5f6", "ERROR id=7f2a1c1e-1b2c-4d5e-8f90-a1b2c3d4e5f7"), ("fault at 0x7f", "fault at 0x8e"),
+    ("object <A at 0x7f6b0c51a3d0>", "object <A at 0x7f6b0c51b3d0>"),
+    ("commit 9fceb02d0ae598e95dc970b74767f19372d61af8", "commit 1fceb02d0ae598e95dc970b74767f19372d61af9"),
+    ("sshd[2417]: error: x", "sshd[31217]: error: x"), ("pid 12 died", "pid 9999 died"), ("took 12 ms", "took 3.5 ms"),
+    ("/tmp/a1/x lost", "/tmp/b2/y lost"),
+    ("at 1767225600 x", "at 1767225999 x"), ("from 10.0.0.1 port 51234 x", "from 10.0.0.1 port 40001 x"),
+])
+def test_times_ids_and_addresses_make_no_difference(one: str, other: str) -> None:
+    assert masked(one) == masked(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [
+    ("ERROR order=1 failed", "ERROR order=2 failed"), ("a.py:3: error: x", "a.py:4: error: x"),
+    ("FAILED test_order[1]", "FAILED test_order[2]"),
+    ("spec.containers[0]: Required value", "spec.containers[1]: Required value"), ("error 0x80070005", "error 0x80070002"),
+    ("E0308", "E0309"),
+    ("cannot bind port 8080", "cannot bind port 8081"), ("exit code 1", "exit code 2"), ("HTTP 404", "HTTP 500"), ("item 12", "item 13"),
+    ("expected 3 got 4", "expected 3 got 5"), ("v1.2.3 is broken", "v1.2.4 is broken"), ("host 10.0.0.1 refused", "host 10.0.0.2 refused"),
+])
+def test_other_numbers_do(one: str, other: str) -> None:
+    assert masked(one) != masked(other)
+
+
+def units(texts: list[str]) -> Units:
+    return Units(texts, lambda i, j: f"L{i + 1}" if i == j else f"L{i + 1}-{j + 1}", bytearray(len(texts)), [0] * len(texts))
+
+
+def test_of_those_that_say_the_same_both_ends_stand_with_their_number() -> None:
+    texts = ["10:00:01 ERROR x", "fine", "10:00:02 ERROR x", "ERROR y", "10:00:03 ERROR x"]
+    cut = units(texts)
+    mark(cut, suspects(texts))
+    assert list(cut.rank) == [MUST, PLAIN, PLAIN, MUST, MUST]
+    assert cut.repeats == {0: (3, "L5")} and cut.failures == {0: 1, 3: 1}
+
+
+def test_the_indented_lines_around_a_failure_come_along_and_no_others() -> None:
+    texts = ["start", "  waited", "  logged", "ERROR x", "    at a.py", "    at b.py", "next", "  other"]
+    cut = units(texts)
+    mark(cut, [3])
+    assert [i for i, level in enumerate(cut.rank) if level == ANCHOR] == [1, 2, 4, 5]
+
+
+def test_a_summary_is_one_near_the_end() -> None:
+    assert all(map(is_summary, ["BUILD FAILED in 3s", "=== 3 failed, 2 passed ===", "Successfully installed x", "2 errors",
+    "added 12 packages in 3s"]))
+    assert not any(map(is_summary, ["the build is old", "error", "12 packages"[:2]]))
+    cut = units(["3 passed", *["line"] * 30, "3 passed", "bye"])
+    mark_summary(cut)
+    assert [i for i, level in enumerate(cut.rank) if level == ALWAYS] == [31]
