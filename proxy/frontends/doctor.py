@@ -6,6 +6,7 @@ import os
 import shutil
 import stat
 import sys
+import time
 from collections.abc import Iterator
 from importlib import metadata
 
@@ -13,6 +14,7 @@ import byref
 from byref.proxy import config
 from byref.proxy.errors import ByrefError, ConfigError
 from byref.proxy.faults import NAME as LOG
+from byref.proxy.frontends import install
 from byref.proxy.frontends.command import Command, say, scope_of
 from byref.proxy.frontends.upkeep import size
 from byref.proxy.gateway import open as open_gateway
@@ -116,13 +118,43 @@ def _run(args: argparse.Namespace) -> int:
         found.fine("faults", "none logged")
     for extra, missing in extras():
         found.fine(f"extra {extra}", f"not here: {', '.join(missing)}; pip install 'byref[{extra}]'" if missing else "installed")
-    if config.switched_off():
-        found.fine("filtering", "off (BYREF=off): `byref run` is the bare command; unset BYREF to turn it on")
-    else:
-        found.fine("filtering", "what `byref run`, `pipe` and `view` are given, nothing else; "
-                                "--raw shows all of one output, BYREF=off turns `run` off")
+    _filtering(found, home)
     say("all is well\n" if not found.problems else f"{found.problems} problem{'s' * (found.problems > 1)} to mend\n")
     return 1 if found.problems else 0
+
+
+def _filtering(found: Findings, home: str) -> None:
+    """What is filtered, since when, and how to turn it off."""
+    if config.switched_off():
+        found.fine("filtering", "off (BYREF=off), also for an agent started from here; unset BYREF to turn it on")
+    else:
+        found.fine("filtering", "what `byref run`, `pipe` and `view` are given; --raw shows all of one output, BYREF=off turns `run` off")
+    held = install.record(home)
+    for key, what in held.items():
+        name, _, folder = key.partition(" ")
+        since, at = "", what.get("at")
+        if isinstance(at, (int, float)):
+            since = time.strftime(" since %Y-%m-%d %H:%M", time.localtime(at))
+        if install.set_up(key) is False:
+            found.wrong(name, f"{folder} has its hooks no more", f"`byref install {name}` puts them back")
+        elif extras := install.missing():
+            found.wrong(name, f"the hooks in {folder} pass everything raw", f"pip install 'byref[{','.join(extras)}]'")
+        else:
+            found.fine(name, f"the outputs of its tools{since}, by the hooks in {folder}")
+    if not held:
+        found.fine("harnesses", "none is set up; `byref install claude-code` sets up the first")
+        return
+    try:
+        off = config.exceptions(home)
+    except ConfigError as fault:
+        found.wrong("off", str(fault), "until then its table [off] switches off nothing")
+        return
+    names = {"tools": off.tools, "commands": off.commands, "projects": off.projects}
+    said = "; ".join(f"{name}: {', '.join(values)}" for name, values in names.items() if values)
+    found.fine("off", said or "nothing")
+    found.fine("to turn off", "a call: BYREF=off before the command. A command, tool or project: the table [off] of "
+                              f"{os.path.join(home, 'config.toml')}, commands = [\"git diff*\"], tools = [\"mcp__github__*\"], "
+                              "projects = [\"~/folder\"]. All: BYREF=off before the harness, or `byref uninstall`")
 
 
 def _tail(path: str) -> list[str]:

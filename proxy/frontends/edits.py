@@ -112,10 +112,10 @@ def _insert(text: str, into: Node, depth: int, piece: str) -> str:
     last = into.items[-1] if into.items else max((node for _, node in into.members.values()), key=lambda n: n.end, default=None)
     if last is None:
         return f"{text[:into.start + 1]}\n{inner}{piece}\n{outer}{text[into.end - 1:]}"
-    comma = _skip(text, last.end)
-    at, sign = (comma + 1, "") if text[comma] == "," else (last.end, ",")
+    at = _after_comma(text, last.end)  # a list that ends in a comma ends in one again, so that a cut knows whose it is
+    before, after = ("", ",") if at > last.end else (",", "")
     one_line = "\n" not in text[into.start:into.end]
-    return f"{text[:at]}{sign}{' ' if one_line else chr(10) + inner}{piece}{text[at:]}"
+    return f"{text[:at]}{before}{' ' if one_line else chr(10) + inner}{piece}{after}{text[at:]}"
 
 
 def _cut_member(text: str, path: list[str], key: str) -> str:
@@ -137,7 +137,8 @@ def _cut(text: str, parent: Node, spans: list[tuple[int, int]], index: int) -> s
         return text[:parent.start + 1] + (between if between.strip() else "") + text[parent.end - 1:]
     if index == 0:
         return text[:start] + text[spans[1][0]:]
-    return text[:spans[index - 1][1]] + text[end:]
+    former, after = spans[index - 1][1], _after_comma(text, end)
+    return text[:_after_comma(text, former)] + text[after:] if after > end else text[:former] + text[end:]
 
 
 def _after_comma(text: str, at: int) -> int:

@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Protocol, cast
 
 from byref.proxy import config, discover
@@ -287,7 +288,28 @@ def _agreed(args: argparse.Namespace, changes: Sequence[Change]) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
+def missing() -> list[str]:
+    """The extras without which hooks find no daemon, or markers could not be followed."""
+    return [extra for extra, module in (("serve", "aiohttp"), ("mcp", "mcp")) if find_spec(module) is None]
+
+
+def set_up(key: str) -> bool | None:
+    """Whether what the record says of a harness and folder stands in the settings; None where it cannot be told."""
+    name, _, folder = key.partition(" ")
+    try:
+        harness = cast(Installable, discover.load("harnesses", name.replace("-", "_")))
+        files = harness.additions("", "", SERVER, project=False)
+        found = edits.read((_read(os.path.join(folder, next(iter(files)))) or b"{}").decode())
+    except (ConfigError, OSError, UnicodeDecodeError):
+        return None
+    hooks = found.value.get("hooks") if isinstance(found.value, dict) else None
+    groups = [one for value in hooks.values() if isinstance(value, list) for one in value] if isinstance(hooks, dict) else []
+    return any(harness.ours(one) for one in groups)
+
+
 def _install(args: argparse.Namespace) -> int:
+    if extras := missing():
+        raise ConfigError(f"a harness needs the daemon and the MCP server: pip install 'byref[{','.join(extras)}]'")
     where = target(args.harness, args.project)
     changes = planned(where)
     if all(change.now == change.then for change in changes):

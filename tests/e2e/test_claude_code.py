@@ -10,8 +10,8 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,8 @@ CODE = "".join(
     for n, (verb, noun) in enumerate((v, o) for v in ("read", "check", "merge", "split", "count", "order")
                                      for o in ("ledger", "parcel", "branch", "tariff", "voyage", "beacon", "garden", "signal")))
 OLD, NEW = "row.garden_id != 42", "row.garden_id != 43"
-LOG = "for i in $(seq 1 450); do echo \"2026-01-01 step $i of the build: object file $((i*37%500)).o written\"; done; echo 'ERROR: cannot link beacon'"
+LOG = ("for i in $(seq 1 450); do echo \"2026-01-01 step $i of the build: object file $((i*37%500)).o written\"; done; "
+       "echo 'ERROR: cannot link beacon'")
 
 
 @pytest.fixture(scope="session")
@@ -43,7 +44,8 @@ def program(root: Path) -> Path:
         if shutil.which("npm") is None:
             pytest.skip("Claude Code could not be installed: there is no npm here")
         folder.mkdir(parents=True, exist_ok=True)
-        done = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), f"@anthropic-ai/claude-code@{VERSION}"],
+        package = f"@anthropic-ai/claude-code@{VERSION}"
+        done = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), package],
                               capture_output=True, text=True, timeout=300, check=False)
         if done.returncode:
             pytest.skip(f"Claude Code could not be installed: {done.stderr.strip()[-300:]}")
@@ -70,7 +72,8 @@ class Bench:
         left_out = ("ANTHROPIC", "CLAUDE", "BYREF", "AWS_", "GOOGLE_")
         self.env = {k: v for k, v in os.environ.items() if not k.upper().startswith(left_out)} | {
             "HOME": str(self.home), "BYREF_HOME": str(self.data), "ANTHROPIC_API_KEY": "sk-ant-none", "IS_SANDBOX": "1",
-            "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1", "DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1", "DISABLE_AUTOUPDATER": "1",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             # The one entry point where this build has Grep as a tool of its own.
             "CLAUDE_CODE_ENTRYPOINT": "local-agent"}
 
@@ -218,7 +221,7 @@ def check(scripted: Scripted, bench: Bench) -> None:
     assert "ERROR: cannot link beacon" in sent["fresh"][0]
     assert sent["alone"][0].strip() == log.strip() and "«" not in sent["alone-read"][0], "without the daemon the raw output stands"
     for part in (scripted.requests[:scripted.summaries[0]], scripted.requests[scripted.summaries[0]:], scripted.subs):
-        for earlier, later in zip(part, part[1:], strict=False):
+        for earlier, later in pairwise(part):
             old = bare(earlier["messages"])
             assert bare(later["messages"])[:len(old)] == old, "what was sent is never rewritten"
             assert later["system"] == earlier["system"] and later["tools"] == earlier["tools"]

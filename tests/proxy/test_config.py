@@ -82,3 +82,20 @@ def test_the_log_lies_beside_a_file_store_and_nowhere_for_memory() -> None:
 
 def test_off_is_read_without_anything_else() -> None:
     assert config.switched_off({"BYREF": "off"}) and config.switched_off({"BYREF": "OFF"}) and not config.switched_off({"BYREF": "on"})
+
+
+def test_what_hooks_leave_alone_is_a_table_of_the_file(tmp_path: Path) -> None:
+    env = {"BYREF_HOME": str(tmp_path), "HOME": "/home/dev"}
+    assert config.exceptions(environ=env) == config.Off()
+    (tmp_path / "config.toml").write_text('profile = "lean"\n[off]\ntools = ["WebFetch"]\nprojects = ["~/secret", "/srv"]\n')
+    assert config.exceptions(environ=env) == config.Off(("WebFetch",), (), ("/home/dev/secret", "/srv"))
+    assert config.load(environ=env).profile == "lean", "and no setting of a gateway"
+    for wrong in ("off = 1", "[off]\ntools = 'Bash'", "[off]\nhosts = []"):
+        (tmp_path / "config.toml").write_text(wrong + "\n")
+        with pytest.raises(ConfigError, match="off"):
+            config.exceptions(environ=env)
+
+
+def test_a_harness_keeps_its_settings_where_its_variable_says() -> None:
+    assert config.harness_folder("CLAUDE_CONFIG_DIR", ".claude", {"HOME": "/home/dev"}) == "/home/dev/.claude"
+    assert config.harness_folder("CLAUDE_CONFIG_DIR", ".claude", {"HOME": "/home/dev", "CLAUDE_CONFIG_DIR": "/srv/c"}) == "/srv/c"

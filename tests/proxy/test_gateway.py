@@ -256,3 +256,21 @@ def test_a_context_that_was_dropped_from_memory_still_knows_what_it_was_shown(tm
             gateway.session("s", context=f"other {n}", scope="here").capture(tool="Read", output=text)
         again = session.capture(tool="Read", output=text)
         assert not again.passed and [(gap.address, gap.count) for gap in again.gaps] == [("L1-40", 40)]
+
+
+def test_a_call_that_is_made_again_in_its_context_shows_what_its_first_view_hid() -> None:
+    code = "".join(f"def handler_{i}(request, account):\n    total = account.sum_of_{i}()\n    return total * {i}\n\n" for i in range(300))
+    with byref.open("memory:") as gateway:
+        session = gateway.session("a")
+        read = {"tool": "Read", "args": {"file_path": "handlers.py"}}
+        first = session.capture(**read, output=code)  # type: ignore[arg-type]
+        second = session.capture(**read, output=code)  # type: ignore[arg-type]
+        one, two = ({line for line in view.text.splitlines() if line and "«" not in line} for view in (first, second))
+        assert first.gaps and len(two - one) > 100 and len(one & two) < 10
+        assert gateway.session("a").capture(**read, output=code).text == first.text, "in another context it is the first"  # type: ignore[arg-type]
+
+
+def test_no_more_is_saved_than_the_harness_would_have_shown() -> None:
+    with byref.open("memory:") as gateway:
+        gateway.session("a").capture(tool="Bash", args={"command": "make"}, output="x of y\n" * 9000, native=2000)
+        assert gateway.report().total.raw == 600

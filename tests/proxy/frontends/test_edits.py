@@ -1,0 +1,86 @@
+"""Changes to settings files: what is put in comes out again, and nothing else moves."""
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from byref.proxy.errors import ConfigError
+from byref.proxy.frontends import edits
+
+OURS = {"hooks": [{"command": "ours"}]}
+ADDED: dict[str, Any] = {"hooks": {"Stop": [OURS], "PreToolUse": [{"matcher": "Bash", **OURS}]},
+                         "permissions": {"allow": ["mcp__byref__fetch"]}}
+SETTINGS = '''// my settings
+{
+    "model": "opus",   /* the big one */
+    "permissions": {"allow": ["Bash(ls)"], "deny": []},
+    "hooks": {
+        "Stop": [
+            {"hooks": [{"command": "say done"}]}, // keep
+        ],
+    },
+}
+'''
+
+
+def ours(value: object) -> bool:
+    return isinstance(value, dict) and "ours" in str(value.get("hooks"))
+
+
+def test_what_is_put_in_is_there_and_all_else_stands_where_it_stood() -> None:
+    text, _ = edits.merge(SETTINGS, ADDED)
+    value: Any = edits.read(text).value
+    assert value["hooks"]["Stop"] == [{"hooks": [{"command": "say done"}]}, {"hooks": [{"command": "ours"}]}]
+    assert value["hooks"]["PreToolUse"] == ADDED["hooks"]["PreToolUse"]
+    assert value["permissions"]["allow"] == ["Bash(ls)", "mcp__byref__fetch"]
+    rest = iter(text)
+    assert all(c in rest for c in SETTINGS), "every byte that was there is there, in its order"
+    assert "/* the big one */" in text and "// keep" in text
+
+
+def test_what_was_put_in_comes_out_byte_for_byte() -> None:
+    for before in (SETTINGS, "{}", '{"a": 1}', '{"hooks": {}}\n', '{\n\t"a": [1, 2],\n\t"hooks": {"Stop": []}\n}\n'):
+        text, made = edits.merge(before, ADDED)
+        assert edits.remove(text, ADDED, ours, made) == before
+
+
+def test_it_comes_out_though_others_have_changed_the_file_and_it_was_another_python_that_put_it_in() -> None:
+    text, made = edits.merge(SETTINGS, ADDED)
+    text = text.replace('"opus"', '"haiku"').replace('"ours"', '"ours, of an older installation"')
+    assert edits.remove(text, ADDED, ours, made) == SETTINGS.replace('"opus"', '"haiku"')
+
+
+def test_putting_it_in_twice_is_putting_it_in_once() -> None:
+    text, _ = edits.merge(SETTINGS, ADDED)
+    assert edits.merge(text, ADDED) == (text, [])
+
+
+def test_what_others_set_is_not_overwritten() -> None:
+    with pytest.raises(ConfigError, match=r"servers\.byref"):
+        edits.merge('{"servers": {"byref": "theirs"}}', {"servers": {"byref": {"command": "ours"}}})
+
+
+@pytest.mark.parametrize("text", ["{", '{"a" 1}', "[1", "{'a': 1}", '{"a": 1} x', "nonsense", '{"a": }', "{1: 2}", "/* open"])
+def test_what_is_no_json_is_told_and_not_touched(text: str) -> None:
+    with pytest.raises(ConfigError):
+        edits.merge(text, ADDED)
+
+
+JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(),
+                    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
+
+
+@given(st.dictionaries(st.text(), JSON), st.sampled_from([None, 1, 2, 4, "\t"]))
+def test_any_settings_survive_the_way_in_and_out(settings: dict[str, Any], indent: int | str | None) -> None:
+    before = json.dumps(settings, indent=indent, ensure_ascii=False)
+    if any(not isinstance(settings.get(key, {}), dict) for key in ADDED):
+        return
+    text, made = edits.merge(before, ADDED)
+    value = edits.read(text).value
+    assert value == json.loads(text) and {k: v for k, v in json.loads(text).items() if k not in ADDED} == {
+        k: v for k, v in settings.items() if k not in ADDED}
+    assert edits.remove(text, ADDED, ours, made) == before

@@ -1,0 +1,270 @@
+"""Hook events in, answers out: what a harness is told to show, and when it is left alone."""
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import byref
+from byref.proxy import config
+from byref.proxy.contracts import Store
+from byref.proxy.frontends import hooks
+from byref.proxy.ledger.report import report
+
+LOG = "".join(f"2026-01-01 step {i} of the build: object file {i * 37 % 500}.o written\n" for i in range(600))
+LOG += "ERROR: cannot link beacon\n"
+CODE = "".join(f"def handler_{i}(request, account):\n    total = account.ledger_{i}.sum()\n    return total + request.amount * {i}\n\n"
+               for i in range(90))
+
+
+class Talk:
+    """One conversation of the harness with a gateway."""
+
+    def __init__(self, gateway: byref.Gateway, folder: Path, session: str = "s1", agent: str = "") -> None:
+        self.gateway, self.calls = gateway, 0
+        self.transcript = folder / f"{session}.jsonl"
+        self.base = {"session_id": session, "cwd": str(folder), "transcript_path": str(self.transcript)}
+        self.base |= {"agent_id": agent} if agent else {}
+
+    def tell(self, name: str, **fields: object) -> bytes:
+        return hooks.answer(self.gateway, "claude-code", json.dumps({**self.base, "hook_event_name": name, **fields}).encode())
+
+    def call(self, tool: str, arguments: object, response: object, call_id: str = "", begin: bool = True) -> Any:
+        """What the model is shown instead of the response; None where the raw output stands."""
+        self.calls += 1
+        event = {"tool_name": tool, "tool_input": arguments,
+                 "tool_use_id": call_id or f"t{self.calls}{self.base.get('agent_id', '')}"}
+        if begin:
+            assert self.tell("PreToolUse", **event) == b"", "nothing is said before a call"
+        said = self.tell("PostToolUse", **event, tool_response=response)
+        return json.loads(said)["hookSpecificOutput"]["updatedToolOutput"] if said else None
+
+    def bash(self, command: str, output: str, **named: Any) -> str | None:
+        found = self.call("Bash", {"command": command}, {"stdout": output, "stderr": "", "interrupted": False}, **named)
+        return None if found is None else found["stdout"]
+
+    def read(self, content: str = CODE, **named: Any) -> str | None:
+        file = {"filePath": "handlers.py", "content": content, "numLines": content.count("\n") + 1, "startLine": 1, "totalLines": 9}
+        found = self.call("Read", {"file_path": "handlers.py"}, {"type": "text", "file": file}, **named)
+        return None if found is None else found["file"]["cells"][0]["source"]
+
+
+@pytest.fixture
+def gateway() -> Iterator[byref.Gateway]:
+    with byref.open() as made:
+        yield made
+
+
+@pytest.fixture
+def talk(gateway: byref.Gateway, tmp_path: Path) -> Talk:
+    return Talk(gateway, tmp_path)
+
+
+def outputs(gateway: byref.Gateway, folder: Path) -> int:
+    return len(gateway.store.recent(config.scope_here(str(folder))))
+
+
+def test_a_long_output_becomes_a_view_that_can_be_fetched_from_the_projects_scope(talk: Talk, tmp_path: Path) -> None:
+    shown = talk.bash("make", LOG)
+    assert shown is not None and len(shown) < len(LOG) / 2 and "ERROR: cannot link beacon" in shown
+    ref = shown[1:12]
+    with byref.open() as other:
+        page = other.session("x", scope=config.scope_here(str(tmp_path))).fetch(ref, max_tokens=None)
+    assert page.data == LOG.encode(), "every byte, from another process too"
+
+
+def test_a_small_output_passes_and_is_kept(talk: Talk, gateway: byref.Gateway, tmp_path: Path) -> None:
+    assert talk.bash("date", "Mon\n") is None
+    assert outputs(gateway, tmp_path) == 1
+
+
+def test_the_same_call_gets_the_same_bytes_for_ever(talk: Talk, gateway: byref.Gateway, tmp_path: Path) -> None:
+    first = talk.bash("make", LOG, call_id="t")
+    assert talk.bash("make", LOG, call_id="t") == first
+    with byref.open() as other:
+        assert Talk(other, tmp_path).bash("make", LOG, call_id="t") == first, "also after the daemon was started again"
+
+
+def test_what_was_shown_collapses_until_a_compaction_and_an_agent_was_shown_nothing(talk: Talk, tmp_path: Path) -> None:
+    first = talk.read()
+    content = CODE.replace("amount * 40\n", "amount * 4040\n")
+    second = talk.read(content)
+    assert second is not None and "amount * 4040" in second and (first is None or len(second) < len(first) / 2)
+    agent = Talk(talk.gateway, tmp_path, agent="a1").read(content)
+    talk.tell("PreCompact", trigger="auto")
+    talk.tell("SessionStart", source="compact")
+    third = talk.read(content)
+    for anew in (agent, third):
+        assert anew is None or "handler_1(" in anew, "it has to be told all of it"
+    assert "handler_1(" not in second
+
+
+def test_a_resumed_conversation_goes_on_where_it_was(talk: Talk, tmp_path: Path) -> None:
+    talk.read()
+    with byref.open() as other:
+        later = Talk(other, tmp_path)
+        later.calls = 10
+        later.tell("SessionStart", source="resume")
+        second = later.read()
+    assert second is not None and "handler_1(" not in second
+
+
+def test_a_file_that_is_read_again_names_what_changed_since(talk: Talk) -> None:
+    talk.read()
+    second = talk.read(CODE.replace("amount * 40\n", "amount * 4040\n"))
+    assert second is not None
+    data = [line for line in second.splitlines() if line and not line.startswith("«")]
+    assert [line for line in data if "4040" in line] == ["163\t    return total + request.amount * 4040"]
+    assert len(data) < 90, "the rest stands in the first view, or did not fit into it"
+
+
+def test_calls_of_one_turn_hide_nothing_from_one_another(talk: Talk) -> None:
+    for name in ("t1", "t2"):
+        talk.tell("PreToolUse", tool_name="Bash", tool_input={"command": "make"}, tool_use_id=name)
+    first = talk.bash("make", LOG, call_id="t1", begin=False)
+    assert talk.bash("make", LOG, call_id="t2", begin=False) == first
+
+
+def test_a_call_that_nobody_saw_begin_is_shown_all(talk: Talk) -> None:
+    first, second = talk.bash("make", LOG), talk.bash("make ", LOG, begin=False)
+    assert first is not None and second is not None and second[12:] == first[12:]
+
+
+def test_second_calls_pass_untouched_and_unstored(talk: Talk, gateway: byref.Gateway, tmp_path: Path) -> None:
+    for command in ("byref fetch rk7f3qmab2x L1-900", "cd /x && byref run -- make", "BYREF=off make", "cd a && BYREF=0 make"):
+        assert talk.bash(command, LOG) is None
+    assert talk.call("mcp__byref__fetch", {"ref": "r"}, [{"type": "text", "text": LOG}]) is None
+    assert outputs(gateway, tmp_path) == 0
+    assert talk.bash("echo BYREF=off; echo byref", LOG) is not None, "the way it came decides, never its text"
+
+
+def test_the_table_off_leaves_tools_commands_and_projects_alone_at_once(talk: Talk, gateway: byref.Gateway, tmp_path: Path) -> None:
+    home = Path(gateway.settings.home)
+    for off in ('commands = ["make*"]', 'tools = ["Ba*"]', f'projects = ["{tmp_path}"]'):
+        (home / "config.toml").write_text(f"[off]\n{off}\n")
+        assert talk.bash("make", LOG) is None, off
+    assert outputs(gateway, tmp_path) == 0
+    (home / "config.toml").write_text('[off]\ncommands = ["cmake*"]\n')
+    assert talk.bash("make", LOG) is not None
+    (home / "config.toml").write_text("[off]\nnonsense = 1\n")
+    assert talk.bash("make all", LOG) is not None, "a table that cannot be used switches off nothing"
+
+
+def test_failures_are_kept_and_never_rewritten(talk: Talk, gateway: byref.Gateway, tmp_path: Path) -> None:
+    said = talk.tell("PostToolUseFailure", tool_name="Bash", tool_input={"command": "make"}, tool_use_id="f", error=f"Exit code 2\n{LOG}")
+    assert said == b""
+    held = gateway.store.recent(config.scope_here(str(tmp_path)))[0].manifest
+    assert held.exit_code == 2 and held.is_error
+
+
+def test_an_output_that_the_harness_cut_is_stored_whole_and_its_view_is_no_longer_than_the_cut(talk: Talk, tmp_path: Path) -> None:
+    spill = tmp_path / "spill.txt"
+    whole = LOG * 3
+    spill.write_text(whole)
+    shown = talk.call("Bash", {"command": "make"}, {
+        "stdout": whole[:30_000], "stderr": "", "interrupted": False, "persistedOutputPath": str(spill), "persistedOutputSize": len(whole)})
+    assert "persistedOutputPath" not in shown and len(shown["stdout"]) <= 2_500
+    page = talk.gateway.session("x", scope=config.scope_here(str(tmp_path))).fetch(shown["stdout"][1:12], max_tokens=None)
+    assert page.data == whole.encode()
+    found = talk.gateway.report()
+    assert found.total.raw <= 700, "no more can be saved than the harness would have shown"
+
+
+def test_a_file_that_is_not_what_was_said_of_it_is_not_taken(gateway: byref.Gateway, tmp_path: Path) -> None:
+    (tmp_path / "short").write_text("x")
+    for path in (tmp_path / "short", tmp_path / "none", Path("/dev/zero"), tmp_path):
+        shown = Talk(gateway, tmp_path, path.name).call("Bash", {"command": f"make {path}"}, {
+            "stdout": LOG, "stderr": "", "interrupted": False, "persistedOutputPath": str(path), "persistedOutputSize": 99_999})
+        assert shown is None or "ERROR: cannot link beacon" in shown["stdout"]
+
+
+def test_a_conversation_belongs_to_the_folder_where_it_started(gateway: byref.Gateway, tmp_path: Path) -> None:
+    inner = tmp_path / "vendor"
+    (inner / ".git").mkdir(parents=True)
+    talk = Talk(gateway, tmp_path)
+    talk.tell("SessionStart", source="startup")
+    talk.base["cwd"] = str(inner)
+    assert talk.bash("make", LOG) is not None and outputs(gateway, tmp_path) == 1
+    row = {"type": "user", "cwd": str(tmp_path), "message": {"content": "mend it"}}
+    later = Talk(gateway, tmp_path, "s2")
+    later.transcript.write_text(json.dumps(row) + "\n")
+    later.base["cwd"] = str(inner)
+    assert later.bash("make it", LOG) is not None
+    assert outputs(gateway, tmp_path) == 2, "read from the conversation where the start was missed"
+
+
+def test_what_the_agent_said_and_was_set_to_do_reaches_the_view(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, str]] = []
+    real = byref.Session.capture
+
+    def capture(self: byref.Session, **named: Any) -> Any:
+        seen.append((self.task, named["said"]))
+        return real(self, **named)
+
+    monkeypatch.setattr(byref.Session, "capture", capture)
+    talk.tell("UserPromptSubmit", prompt="mend the beacon")
+    blocks = [{"type": "text", "text": "First the build."}, {"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}]
+    talk.transcript.write_text(json.dumps({"type": "assistant", "message": {"id": "m", "content": blocks}}) + "\n")
+    talk.bash("make", LOG)
+    assert seen == [("mend the beacon", "First the build.")]
+
+
+def message(name: str, call: str, tokens: int) -> str:
+    usage = {"input_tokens": tokens, "output_tokens": 1}
+    return json.dumps({"type": "assistant", "message": {"id": name, "usage": usage, "content": [{"type": "tool_use", "id": call}]}}) + "\n"
+
+
+def test_usage_is_in_the_ledger_once_a_message_by_the_call_that_it_made(talk: Talk, gateway: byref.Gateway, tmp_path: Path) -> None:
+    shown = talk.bash("make", LOG)
+    assert shown is not None
+    talk.transcript.write_text(message("m1", "t1", 100) * 2 + message("m2", "t2", 30)[:-20])
+    talk.tell("Stop")
+    talk.transcript.write_text(message("m1", "t1", 100) * 2 + message("m2", "t2", 30))
+    talk.tell("Stop")
+    talk.tell("SessionEnd", reason="other")
+    with byref.open() as other:
+        Talk(other, tmp_path).tell("SessionEnd", reason="other")
+        events = [event for event in other.store.events() if event.kind == "usage"]
+        assert [(event.ref, event.tool, event.numbers["input"]) for event in events] == [(shown[1:12], "Bash", 100), ("", "", 30)]
+        found = report(other.store.events())
+        assert found.messages == 2 and found.billed == {"input": 130, "output": 2} and "2 messages" in found.text
+
+
+def test_nothing_of_ours_fails_a_call(talk: Talk, gateway: byref.Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    for event in (b"", b"{", b"[]", b"null", b'{"session_id": 5}', b'{"session_id": "s", "hook_event_name": "PostToolUse"}', b"\xff\x00"):
+        assert hooks.answer(gateway, "claude-code", event) == b""
+    assert hooks.answer(gateway, "no-such-harness", b"{}") == b""
+    assert talk.call("Bash", "not an object", {"stdout": 5}) is None
+    assert talk.call("Read", {"file_path": "x"}, {"type": "text", "file": None}) is None
+
+    def broken(self: Store, *args: object, **named: object) -> None:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(type(gateway.store), "commit", broken)
+    assert talk.bash("make", LOG) is None and any("RuntimeError" in fault for fault in gateway.faults.recent)
+    monkeypatch.setattr(type(gateway.store), "tick", broken)
+    assert talk.bash("make", LOG) is None
+
+
+def test_many_conversations_at_once_keep_apart(gateway: byref.Gateway, tmp_path: Path) -> None:
+    faults: list[str] = []
+
+    def work(name: str) -> None:
+        talk = Talk(gateway, tmp_path, name)
+        mine = LOG.replace("step", f"step of {name}")
+        for n in range(4):
+            shown = talk.bash(f"make {n}", mine + f"run {n}\n")
+            lines = [] if shown is None else [line for line in shown.splitlines() if line.startswith("2026")]
+            faults.extend(line for line in lines if f"step of {name}" not in line)
+
+    threads = [threading.Thread(target=work, args=(f"s{n}",)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    assert len(gateway.store.recent(config.scope_here(str(tmp_path)), limit=100)) == 24
