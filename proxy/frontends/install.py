@@ -183,17 +183,10 @@ def diff(changes: Sequence[Change]) -> str:
 
 
 def write(change: Change) -> None:
-    """Puts a file into its new state. Folders that it needs come; those that it leaves empty go."""
+    """Puts a file into its new state. Folders that it needs come."""
     path = os.path.realpath(change.path)
     if change.then is None:
         os.unlink(path)
-        folder = os.path.dirname(path)
-        for _ in range(2):  # a skill's own folder, and that of all skills
-            try:
-                os.rmdir(folder)
-            except OSError:  # it holds something else
-                return
-            folder = os.path.dirname(folder)
         return
     os.makedirs(os.path.dirname(path), exist_ok=True)
     beside = f"{path}.byref-{os.getpid()}"
@@ -222,15 +215,34 @@ def keep(where: Target, changes: Sequence[Change], now: float) -> None:
             _write_new(os.path.join(where.home, BACKUPS, name), change.before)
         files[change.path] = {"hash": _hash(change.then or b""), "backup": name, "made": list(map(list, change.made))}
     held = record(where.home)
-    since = held.get(where.key, {}).get("at", now)
-    held[where.key] = {"at": since, "files": files}
+    former = held.get(where.key, {})
+    folders = former.get("folders")
+    made = sorted({*(str(one) for one in (folders if isinstance(folders, list) else ())), *_missing_folders(changes)})
+    held[where.key] = {"at": former.get("at", now), "files": files, "folders": list(made)}
     _note(where.home, held)
 
 
+def _missing_folders(changes: Sequence[Change]) -> set[str]:
+    """The folders that writing the changes will make."""
+    found = set()
+    for change in changes:
+        folder = os.path.dirname(os.path.realpath(change.path))
+        while not os.path.exists(folder):
+            found.add(folder)
+            folder = os.path.dirname(folder)
+    return found
+
+
 def drop(where: Target) -> None:
-    """Forgets that it was installed, and the backups."""
+    """Forgets that it was installed, with the backups and the folders that were made for it and are empty now."""
     held = record(where.home)
-    files = held.pop(where.key, {}).get("files")
+    former = held.pop(where.key, {})
+    files, folders = former.get("files"), former.get("folders")
+    for folder in sorted(map(str, folders), key=len, reverse=True) if isinstance(folders, list) else ():
+        try:
+            os.rmdir(folder)
+        except OSError:  # it holds something else, or is gone
+            pass
     for one in files.values() if isinstance(files, dict) else ():
         backup = one.get("backup") if isinstance(one, dict) else None
         if isinstance(backup, str):

@@ -129,3 +129,12 @@ def test_many_threads_share_a_session(tmp_path: Path) -> None:
             thread.join()
         assert not faults and len(refs) == 30
         assert all(session.fetch(ref).text == text for ref, text in refs.items())
+
+
+def test_what_is_new_in_an_output_that_was_shown_before_stands_whatever_it_is_worth() -> None:
+    with byref.open("memory:") as gateway:
+        session = gateway.session("a")
+        assert session.capture(tool="Read", args={"file_path": "handlers.py"}, output=CODE).passed
+        view = session.capture(tool="shell", args={"command": "cat handlers.py"}, output=CODE.replace("* 30)", "* 31)"))
+        data = [line for line in view.text.splitlines() if line.strip() and "«" not in line]
+        assert "    return account_30.ledger.post(request.amount * 31)" in data and len(data) < 8

@@ -60,7 +60,7 @@ def test_an_empty_home_is_empty_again(user: User) -> None:
     user("install", "claude-code", "--yes")
     assert len(user.files()) == 3
     user("uninstall", "claude-code", "--yes")
-    assert user.files() == {} and list(user.shell.home.glob("backups/*")) == []
+    assert list(user.folder.iterdir()) == [] and list(user.shell.home.glob("backups/*")) == []
 
 
 def test_without_a_yes_nothing_is_changed(user: User) -> None:
@@ -99,7 +99,7 @@ def test_a_home_that_lost_our_record_is_cleaned_all_the_same(user: User) -> None
     user("uninstall", "claude-code", "--yes")
     assert "byref" not in user.settings.read_text() and "hook.py" not in user.settings.read_text()
     assert json.loads(user.servers.read_text())["mcpServers"] == {"t": {"command": "t"}}
-    assert not (user.folder / ".claude" / "skills").exists()
+    assert not (user.folder / ".claude" / "skills" / "byref" / "SKILL.md").exists()
 
 
 def test_another_installation_takes_the_place_of_an_old_one(user: User) -> None:
@@ -123,7 +123,18 @@ def test_a_project_is_set_up_in_its_own_folder(user: User) -> None:
     assert json.loads((project / ".claude" / "settings.json").read_text())["enabledMcpjsonServers"] == ["byref"]
     assert user.files() == {} and "not set up" in user("uninstall", "claude-code", "--yes")
     user("uninstall", "claude-code", "--project", "--yes")
-    assert sorted(p.name for p in project.iterdir()) == [".git", "src"] or not list((project / ".claude").iterdir())
+    assert sorted(p.name for p in project.iterdir()) == [".git", "src"]
+
+
+def test_a_folder_that_was_there_stays_though_it_is_empty(user: User) -> None:
+    user.settings.parent.mkdir()
+    user.shell.folder = empty = user.folder.parent / "empty"
+    empty.mkdir()
+    user("install", "claude-code", "--project", "--yes")
+    user("uninstall", "claude-code", "--project", "--yes")
+    user("install", "claude-code", "--yes")
+    user("uninstall", "claude-code", "--yes")
+    assert list(empty.iterdir()) == [] and list(user.settings.parent.iterdir()) == []
 
 
 def test_a_folder_of_settings_that_was_moved_is_honoured_and_links_are_followed(user: User, tmp_path: Path) -> None:
