@@ -16,7 +16,7 @@ from typing import cast
 from weakref import WeakKeyDictionary
 
 from byref.proxy import config, discover
-from byref.proxy.contracts import Event, Harness, Hook, Returned
+from byref.proxy.contracts import Harness, Hook, Returned
 from byref.proxy.errors import ByrefError, ConfigError
 from byref.proxy.frontends.nested import starts_byref
 from byref.proxy.gateway import Gateway
@@ -29,6 +29,7 @@ BEGUN = 10_000  # calls that began and have not returned
 START = 256 << 10  # bytes at a conversation's start, where its first prompt stands
 END = 128 << 10  # bytes at its end, where the call stands that just returned
 TASK = 4000  # characters of a prompt
+LONGEST = 256 << 20  # bytes of a conversation read at a time
 SPILLED = 64 << 20  # bytes of a file in which the harness put an output
 
 
@@ -64,8 +65,9 @@ class _Conversation:
     def __init__(self, scope: str) -> None:
         self.scope = scope
         self.tasks: dict[str, str] = {}
+        self.lock = Lock()  # around what follows: the ledger is read and written under it
         self.read: dict[str, int] = {}  # bytes of each file whose usage is in the ledger
-        self.counted: set[int] | None = None  # messages whose usage is
+        self.counted: dict[str, set[int]] = {}  # messages whose usage is, by agent
 
 
 class Driver:
@@ -86,7 +88,7 @@ class Driver:
         if hook.kind in ("began", "returned", "failed"):
             return b"" if self._left_alone(hook, conversation) else self._call(hook, conversation)
         if hook.kind == "asked":
-            conversation.tasks.setdefault(hook.agent, hook.text[:TASK])
+            conversation.tasks[hook.agent] = conversation.tasks.get(hook.agent) or hook.text[:TASK]
         elif hook.kind == "forgot":
             for agent in {"", hook.agent, *conversation.tasks} if not hook.agent else {hook.agent}:
                 self.gateway.forget(context(hook.session, agent))
@@ -162,28 +164,27 @@ class Driver:
         """What the conversation cost since it was last read, from the whole lines of its file."""
         path = self.harness.conversation(hook)
         name = context(hook.session, hook.agent)
-        with self._lock:
+        store = self.gateway.store
+        with conversation.lock:
             start = conversation.read.get(path, 0)
-            lines = _piece(path, 1 << 30, start)
+            lines = _piece(path, LONGEST, start)
             lines = lines[:lines.rfind(b"\n") + 1]
             if not lines:
                 return
-            conversation.read[path] = start + len(lines)
-            if conversation.counted is None:
-                held = self.gateway.store.events(conversation.scope)
-                conversation.counted = {event.numbers["message"] for event in held if event.kind == "usage"}
-            logged: list[Event] = []
+            if name not in conversation.counted:
+                held = store.events(conversation.scope, session=name)
+                conversation.counted[name] = {event.numbers["message"] for event in held if event.kind == "usage"}
+            counted = conversation.counted[name]
             for spent in self.harness.spent(lines):
                 number = events.message_number(spent.message)
-                if number in conversation.counted:
+                if number in counted:
                     continue
-                conversation.counted.add(number)
-                first = next(filter(None, (self.gateway.store.first(name, call) for call in spent.call_ids)), None)
-                logged.append(events.usage(
+                first = next(filter(None, (store.first(name, call) for call in spent.call_ids)), None)
+                store.log(conversation.scope, events.usage(
                     at=self.gateway.clock(), session=name, ref=first.ref if first else "", tool=first.manifest.tool if first else "",
                     message=spent.message, numbers=spent.numbers))
-        for event in logged:
-            self.gateway.store.log(conversation.scope, event)
+                counted.add(number)
+            conversation.read[path] = start + len(lines)
 
 
 def context(session: str, agent: str) -> str:
