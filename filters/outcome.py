@@ -2,9 +2,14 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from byref.filters.scanner import Number, Value
+from byref.proxy.text import pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from byref.proxy.text import Pattern
 
 _FAULT = re.compile(r"(?:.*[_.-])?(?:errors?|exceptions?|fault|failures?|fatal|traceback|stack_?trace)|isError", re.I)
 _STATE = re.compile(r"(?:.*[_.-])?(?:status|state|conclusion|outcome|level|severity)", re.I)
@@ -13,13 +18,21 @@ _GOOD = re.compile(r"success|succeeded|ok|passed", re.I)
 # Where none of these stands, nothing says that it failed.
 _SIGNS = ("rror", "ail", "xception", "atal", "ault", "raceback", "ritical", "bort", "rash", "imed", "imeout", "uccess", '"ok"', "assed",
           "FA", "ERR", "EXC", "TIME")
+# Nor where no name ends like this.
+_ENDS = r'(?i)(?:error|exception|fault|failure|fatal|traceback|stack_?trace|status|state|conclusion|outcome|level|severity|success|' \
+        r'succeeded|ok|passed)s?"[ \t\r\n]*:'
 _SMALL = 12  # elements of an array up to which each is looked at
 _NOTHING, _SAYS_FAULT, _SAYS_STATE, _SAYS_GOOD = range(4)
 
 
+@cache
+def _ends() -> Pattern:
+    return pattern(_ENDS)
+
+
 def may_fail(text: str) -> bool:
-    """Whether a JSON text may hold a report of a failure at all."""
-    return any([sign in text for sign in _SIGNS])
+    """Whether a JSON text, folded, may hold a report of a failure at all."""
+    return any([sign in text for sign in _SIGNS]) and _ends().search(text.encode("utf-8", "surrogatepass")) is not None
 
 
 def failed(value: Value) -> bool:

@@ -90,13 +90,15 @@ class Places:
 
     def _named(self, path: Path, first: int, last: int) -> str | None:
         """The JSON path of the siblings first to last in the container at a path of ordinals; None if it has none."""
-        document, members, named = self._documents[0], [], False
+        document, start, named = self._documents[0], -1, False
         if document is None:
             return None
-        members = document.roots()
         out = "$"
         for k, ordinal in enumerate((*path, first)):
             at_end = k == len(path)
+            if at_end and start >= 0 and not named and document.whole:  # all elements that were read are there
+                return out + (f"[{first}:{last + 1}]" if last > first else f"[{first}]")
+            members = document.members(start) if start >= 0 else document.roots()
             if ordinal >= len(members) or (at_end and last >= len(members)):
                 return None
             member = members[ordinal]
@@ -113,11 +115,14 @@ class Places:
                     return None
             elif at_end and last > first:
                 out += f"[{first}:{last + 1}]"
-            elif k not in self._singles(document, members):
+            elif start >= 0 or len(members) > 1:  # the one value at the top is no step
                 out += f"[{ordinal}]"
             if at_end:
                 return out
-            document, members, named = self._descend(document, member)
+            below = self._descend(document, member)
+            if below is None:
+                return None
+            document, start, named = below
         return out
 
     def _repeated(self, document: Document, members: list[Member]) -> Counter[str]:
@@ -127,18 +132,14 @@ class Places:
             self._names[key] = Counter(document.text[member[0]:member[1]] for member in members)
         return self._names[key]
 
-    def _singles(self, document: Document, members: list[Member]) -> range:
-        """Not a step: the one value at the top of a document."""
-        return range(1 << 30) if len(members) == 1 and members is document.roots() else range(0)
-
-    def _descend(self, document: Document, member: Member) -> tuple[Document, list[Member], bool]:
-        if document.text[member[2]] == '"':
-            key = (document, member[2])
-            inner = self._inner[key] = self._inner[key] if key in self._inner else document.inside(member[2], member[3])
-            if inner is None:
-                return document, [], False
-            return inner, inner.roots(), False
-        return document, document.members(member[2]), document.text[member[2]] == "{"
+    def _descend(self, document: Document, member: Member) -> tuple[Document, int, bool] | None:
+        """The document that a member leads into, where in it the container opens, -1 for its top, and whether that has names."""
+        start = member[2]
+        if document.text[start] != '"':
+            return document, start, document.text[start] == "{"
+        key = (document, start)
+        inner = self._inner[key] = self._inner[key] if key in self._inner else document.inside(start, member[3])
+        return None if inner is None else (inner, -1, False)
 
     def _locate(self, document: Document, path: Path) -> Member | None:
         """The member at a path, in its document."""

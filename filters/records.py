@@ -39,7 +39,7 @@ _VITAL = re.compile(
 def short(value: Value, room: int, write: Write) -> str | None:
     """A value in compact JSON, its numbers and strings as they are written; None if longer than room characters."""
     if isinstance(value, str):
-        text = str(value) if isinstance(value, Number) else f'"{write(value)}"'
+        text = value if isinstance(value, Number) else f'"{write(value)}"'
     elif value is None:
         text = "null"
     elif isinstance(value, bool):

@@ -41,6 +41,8 @@ class Number(str):
 
 Value: TypeAlias = "bool | Number | str | list[Value] | tuple[tuple[str, Value], ...] | None"
 _scan = json.JSONDecoder(object_pairs_hook=tuple, parse_int=Number, parse_float=Number, parse_constant=Number, strict=False).raw_decode
+_skim = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, strict=False).raw_decode
+_SKIMMED = 1 << 20  # characters of a text whose values are read to find their ends: quicker than to look at each bracket, but takes memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ REPR = Level('"', "\\\\", "\\")  # JSON in a Python string literal
 class Document:
     """A JSON text at its level. Positions in `text` are those of the folded text; `raw` gives those of the output."""
 
-    __slots__ = ("_cursor", "_members", "_same", "base", "level", "text", "write")
+    __slots__ = ("_cursor", "_members", "_same", "base", "level", "text", "whole", "write")
 
     def __init__(self, raw: str, level: Level = TOP, base: int = 0) -> None:
         """base: where raw begins in the output. Raises `Invalid` if raw holds the noncharacters that fold needs."""
@@ -104,6 +106,7 @@ class Document:
         self.text, self.level, self.base = text, level, base
         self._same = len(text) == len(raw)
         self.write: Callable[[str], str] = str if text == raw else level.unfold  # a piece of text to what stands in the output
+        self.whole = False  # known to be valid from its start to its end
         self._cursor = (0, 0)
         self._members: dict[int, list[Member]] = {}
 
@@ -154,6 +157,11 @@ def value_end(text: str, start: int) -> int:
     if text[start] not in "[{":
         scalar = _SCALAR.match(text, start)
         return scalar.end() if scalar else start
+    if len(text) <= _SKIMMED:
+        try:
+            return _skim(text, start)[1]
+        except (ValueError, RecursionError):  # broken, or too deep
+            pass
     depth = 0
     for bracket in _BRACKET.finditer(text, start):
         sign = bracket[1]

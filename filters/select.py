@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, chain, compress, repeat
+from itertools import accumulate, chain, compress, count
+from operator import ne, not_
+from typing import TypeAlias
 
 from byref.filters.units import ALWAYS, ANCHOR, HIDDEN, MUST, Units
 from byref.proxy.contracts import Call, Seen
-from byref.proxy.text import canonical, subwords, terms_by_line
+from byref.proxy.text import canonical, mapped, subwords, terms_by_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +46,12 @@ _ASKED = 12  # the worth of a line's share in a term that the call or the task i
 _BLOCK = 320  # characters in which units are picked once a cap binds
 
 
+Words: TypeAlias = tuple[frozenset[str], frozenset[str]]  # terms, and the sub-words in them
+
+
 @dataclass(slots=True)
 class Selection:
-    """keep: 1 for each unit that stands. rows: the terms of each unit. worth: of every term that is new to the context."""
+    """keep: 1 for each unit that stands. rows: the terms of each unit. worth: of every term that is new to the context, if it has any."""
 
     keep: bytearray
     rows: list[list[str]]
@@ -55,55 +60,70 @@ class Selection:
 
 # 8 * e**(x/4), rounded, for x from -16 to 12: a term's log odds of later use, in quarters, as a worth that adds up
 _EXP = (0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 59, 76, 97, 125, 161)
-_NEVER, _NUMBER = -99, -7
+_NEVER, _NUMBER, _PATH = -99, -7, -3
+_HASH = 99  # or a word with digits in it
 _BELOW = 128  # so that no sum of odds is a negative index
 _WORTH = (0,) * (_BELOW - 16) + _EXP + (_EXP[-1],) * 16
 _RARE = {1: 4, 2: 2, 3: 2, 4: 2, 5: 2}  # quarters off the odds of a term that stands so often
+_FORM = bytes.maketrans(b"bcdefghijklmnopqrstuvwxyzBCDEFGHIJKLMNOPQRSTUVWXYZ123456789", b"a" * 25 + b"A" * 25 + b"0" * 9)
 _HEX = frozenset("0123456789abcdef")
-@lru_cache(maxsize=1 << 17)
-def _odds(term: str) -> int:
-    """Log odds in quarters that a new term of this form is used later; _NEVER for what is not worth naming."""
-    size = len(term)
-    if size < 4:
+_SHORT = 4  # characters of a term that is worth naming, at least
+
+
+def _odds(terms: list[str]) -> list[int]:
+    """Log odds in quarters that a new term is used later, by its form alone; _NEVER for what is not worth naming."""
+    forms = mapped("\n".join(terms), _FORM).split("\n") if terms else []
+    odds = [_PATH if "/" in form and len(form) >= _SHORT else _odds_of(form) for form in forms]
+    for i in compress(range(len(odds)), map(_HASH.__eq__, odds)):
+        odds[i] = _NUMBER if _HEX.issuperset(terms[i]) else 0
+    return odds
+
+
+@lru_cache(maxsize=1 << 14)
+def _odds_of(form: str) -> int:
+    """The odds of a term, no path, whose letters and digits are written `a`, `A` and `0`; _HASH if its letters have to be looked at."""
+    size = len(form)
+    if size < _SHORT:
         return _NEVER
-    if term.isdigit():
+    if form.isdigit():
         return _NUMBER
-    if term.isalpha():
-        if term.islower():
+    if form.isalpha():
+        if form.islower():
             return 1 if size > 5 else -4
-        return -3 if term.isupper() else -2 if term[1:] != term[1:].lower() else 0
-    if "/" in term:
-        return -3
-    letters = sum(map(str.isalpha, term))
+        return -3 if form.isupper() else -2 if form[1:] != form[1:].lower() else 0
+    letters = sum(map(str.isalpha, form))
     if not letters:
         return _NEVER
-    if letters * 2 < size or (size > 6 and _HEX.issuperset(term)):
-        return _NUMBER  # times, sizes, hashes
-    if "." in term:
+    if letters * 2 < size:
+        return _NUMBER  # times, sizes
+    if size > 6 and not form.strip("a0"):
+        return _HASH
+    if "." in form:
         return -2
-    return -3 if term.isupper() else 0 if "_" in term or "-" in term or term[1:] == term[1:].lower() else -2
+    return -3 if form.isupper() else 0 if "_" in form or "-" in form or form[1:] == form[1:].lower() else -2
 
 
-_SEPARATORS = {code: " " for code in (*map(ord, "_./-"), *range(48, 58))}
+_SEPARATORS = bytes.maketrans(b"_./-0123456789", b" " * 14)
 
 
-def _split(terms: list[str]) -> list[list[str]]:
-    """The words inside each term, in lower case, without its numbers: all in one go, since what is new is seen once."""
+def _split(terms: list[str]) -> list[str]:
+    """The words inside each term, between blanks, in lower case, without its numbers: all in one go, since what is new is seen once."""
     if not terms:
         return []
-    lower = "\n".join(terms).lower()
-    cut = lower.translate(_SEPARATORS).split("\n")
-    for i, (term, low) in enumerate(zip(terms, lower.split("\n"), strict=True)):
-        if term != low and term[1:] != low[1:] and not term.isupper():  # camelCase
-            cut[i] = " ".join(subwords(term)).translate(_SEPARATORS)
-    return list(map(str.split, cut))
+    joined = "\n".join(terms).lower()
+    lower, cut = joined.split("\n"), mapped(joined, _SEPARATORS).split("\n")
+    for i in compress(range(len(terms)), map(ne, terms, lower)):
+        term = terms[i]
+        if term[1:] != lower[i][1:] and not term.isupper():  # camelCase
+            cut[i] = mapped(" ".join(subwords(term)), _SEPARATORS)
+    return cut
 
 
 @lru_cache(maxsize=64)
-def _words(text: str) -> tuple[frozenset[str], frozenset[str]]:
+def _words(text: str) -> Words:
     """The terms of a text, and the sub-words of them that say something: three letters or more."""
     terms = frozenset(chain.from_iterable(terms_by_line(text)))
-    return terms, frozenset(word for words in _split(list(terms)) for word in words if len(word) > 2)
+    return terms, frozenset(word for word in " ".join(_split(list(terms))).split() if len(word) > 2)
 
 
 def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
@@ -113,15 +133,19 @@ def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
     sizes = units.sizes or [len(text) + 1 for text in units.texts]
     total = sum(sizes)
     lines = Counter(chain.from_iterable(rows))
-    worth = _weigh(lines, call, seen, total)
+    asked, task = _asked(call), _task(call)
+    worth = _weigh(lines, asked, task, seen, total)
     # The first line to hold a term counts it in full, every line a share: one mention is evidence, the rest is context.
-    share = dict.fromkeys(lines, 0)
-    share.update({term: 4 * value // (3 + min(lines[term], 30)) for term, value in worth.items() if value})
-    for term in share.keys() & (_asked(call)[0] | _task(call)[0]):
-        if _odds(term) != _NEVER:
-            share[term] = _ASKED * 4 // (3 + min(lines[term], 30))
-    everywhere, here, nothing = share.__getitem__, dict(worth).pop, repeat(0)
-    scores = [sum(map(everywhere, row)) + sum(map(here, row, nothing)) for row in rows]
+    share = dict.fromkeys(lines, 0) | worth
+    for term, often in lines.items():
+        if often > 1:
+            share[term] = 4 * share[term] // _sharers(often)
+    named = list(lines.keys() & asked[0] | lines.keys() & task[0])
+    for term, odds in zip(named, _odds(named), strict=True):
+        if odds != _NEVER:
+            share[term] = _ASKED * 4 // _sharers(lines[term])
+    everywhere, here = share.__getitem__, {term: value + share[term] for term, value in worth.items()}.pop
+    scores = [sum(map(here, row, map(everywhere, row))) for row in rows]
     if any(units.worth):
         scores = [score + 4 * base for score, base in zip(scores, units.worth, strict=True)]
     shown = _shown(units, seen)
@@ -132,19 +156,24 @@ def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
     return Selection(keep, rows, worth)
 
 
-def _weigh(lines: Counter[str], call: Call, seen: Seen, total: int) -> dict[str, int]:
-    """The worth of every term that neither the call nor the context holds already. lines: how often each term stands."""
-    arguments, task = _asked(call), _task(call)
+def _sharers(lines: int) -> int:
+    """By how many a term's worth is divided that stands in so many lines."""
+    return 3 + (lines if lines < 30 else 30)
+
+
+def _weigh(lines: Counter[str], asked: Words, task: Words, seen: Seen, total: int) -> dict[str, int]:
+    """The worth of every term that neither the call nor the context holds already, if it has any. lines: how often each term stands."""
     seen_terms = seen.terms
-    terms = [term for term in lines.keys() - arguments[0] - task[0] if term not in seen_terms]
+    terms = [term for term in lines.keys() - asked[0] - task[0] if len(term) >= _SHORT and term not in seen_terms]
     base = _BELOW - (3 if total > 30_000 else 1 if total > 10_000 else 0)
     rare = _RARE.get
-    places = [form + base - rare(lines[term], 0) for term, form in zip(terms, map(_odds, terms), strict=True)]
-    asked = arguments[1] | task[1]
-    for i, words in enumerate(_split(terms)):
-        if not asked.isdisjoint(words):
-            places[i] += 6 if task[1].issuperset(words) else 5 if arguments[1].issuperset(words) else 2
-    return dict(zip(terms, map(_WORTH.__getitem__, places), strict=True))
+    places = [odds + base - rare(lines[term], 0) for term, odds in zip(terms, _odds(terms), strict=True)]
+    inside = _split(terms)
+    strange = map((asked[1] | task[1]).isdisjoint, map(str.split, inside))
+    for i in compress(range(len(terms)), map(not_, strange)):
+        words = inside[i].split()
+        places[i] += 6 if task[1].issuperset(words) else 5 if asked[1].issuperset(words) else 2
+    return {term: value for term, value in zip(terms, map(_WORTH.__getitem__, places), strict=True) if value}
 
 
 def names(selection: Selection) -> dict[str, int]:
@@ -155,17 +184,20 @@ def names(selection: Selection) -> dict[str, int]:
     """
     worth = selection.worth
     visible = set().union(*compress(selection.rows, selection.keep))
-    hidden = sorted([(-(worth[term] * 64 // (len(term) + 2)), term) for term in worth.keys() - visible
-                     if worth[term] and (worth[term] > 2 or (_odds(term) > _NUMBER and term[:5] != "/tmp/")) and term.isprintable()])
-    return {term: place for place, (_, term) in enumerate(hidden)}
+    hidden = list(worth.keys() - visible)
+    hidden = [term for term, odds in zip(hidden, _odds(hidden), strict=True)
+              if worth[term] > 2 or (worth[term] and odds > _NUMBER and term[:5] != "/tmp/")]
+    hidden = sorted(compress(hidden, map(str.isprintable, hidden)))
+    hidden.sort(key=lambda term: worth[term] * 64 // (len(term) + 2), reverse=True)  # equals stay in order
+    return dict(zip(hidden, count(), strict=False))
 
 
-def _asked(call: Call) -> tuple[frozenset[str], frozenset[str]]:
+def _asked(call: Call) -> Words:
     """The terms and sub-words of what the call itself says it looks for."""
     return _words(f"{canonical(call.arguments) if call.arguments is not None else ''}\n{call.said}\n{call.intent}")
 
 
-def _task(call: Call) -> tuple[frozenset[str], frozenset[str]]:
+def _task(call: Call) -> Words:
     """The same of what the agent was set to do, and of an explicit intent."""
     return _words(f"{call.task}\n{call.intent}")
 

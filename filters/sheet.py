@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from byref.filters.outcome import failed, may_fail, reports_failure
 from byref.filters.places import Places
 from byref.filters.records import Path, Record, dull, short, table
-from byref.filters.scanner import Document, Value, read
+from byref.filters.scanner import Document, Member, Value, read
 from byref.filters.units import ANCHOR, HIDDEN, MUST, PLAIN, Units
 
 _INLINE, _LINE, _LONG = 160, 200, 300  # characters: a value on one line; elements of an array to a line; a piece of a string
@@ -54,7 +54,9 @@ class Sheet:
         """All values at the top of a document; returns where in its text they end, 0 if there are none."""
         text, at = document.text, 0
         roots: list[Value] = []
-        while True:
+        spans: list[Member] = []
+        complete = True
+        while complete:
             while at < len(text) and text[at] in " \t\r\n\ufeff":
                 at += 1
             if at >= len(text) or text[at] not in "[{":
@@ -62,10 +64,13 @@ class Sheet:
             found = read(text, at)
             if found is None:
                 break
-            value, at, complete = found
+            value, end, complete = found
             roots.append(value)
-            if not complete:
-                break
+            spans.append((at, at, at, end))
+            at = end
+        if complete and at >= len(text):
+            document.know(-1, spans)
+            document.whole = True
         prefix = self.places.prefix(document)
         outer, self._suspect = self._suspect, may_fail(text)
         if len(roots) == 1:

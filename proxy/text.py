@@ -106,13 +106,22 @@ def estimate(text: str) -> int:
 
 
 # Everything but letters, digits and the signs that hold identifiers and paths together ends a term; line ends stay.
-_BREAKS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) in "_./-\n")}
-_BREAKS.update(dict.fromkeys(map(ord, "\u00a0«»\u2018\u2019\u201c\u201d\u2022\u2026\u2192\u3001\u3002\uff0c\uff1a"), " "))
+_BREAKS = bytes(code if code > 127 or chr(code).isalnum() or chr(code) in "_./-\n" else 32 for code in range(256))
+_SIGNS = "\u00a0«»\u2018\u2019\u201c\u201d\u2022\u2026\u2192\u3001\u3002\uff0c\uff1a"  # so do these
+
+
+def mapped(text: str, table: bytes) -> str:
+    """The text with its ASCII characters mapped by a table of 256 bytes: `str.translate` looks up every character of other texts."""
+    return text.encode("utf-8", "surrogatepass").translate(table).decode("utf-8", "surrogatepass")
 
 
 def terms_by_line(text: str) -> list[list[str]]:
     """The terms of each line: words, identifiers, numbers and paths as they stand, with `.`, `-` and `/` inside."""
-    return [line.split() for line in text.translate(_BREAKS).split("\n")]
+    text = mapped(text, _BREAKS)
+    if not text.isascii():
+        for sign in _SIGNS:
+            text = text.replace(sign, " ")
+    return [line.split() for line in text.split("\n")]
 
 
 def subwords(term: str) -> tuple[str, ...]:
