@@ -15,6 +15,7 @@ _NUMBERED = re.compile(r"(\d+)[:-]")
 _TOOLS = frozenset({"grep", "rg", "ripgrep", "ag", "ack", "search", "search_files", "grep_search", "codebase_search",
                     "search_dir", "search_file", "find_file"})
 _COMMAND = re.compile(r"(?:^|&&|;|\|)\s*(?:git\s+)?(?:grep|egrep|fgrep|rg|ag|ack|zgrep)\b")
+_DIAGNOSTIC = re.compile(r"^[^\s:]+:\d+:(?:\d+:)? (?:fatal )?error\b", re.M | re.I)
 _WHOLE = 4000  # characters of matches that stand whole: a search is already a narrowing
 _FOOT = re.compile(r"binary file|matches|\bfound \d+|^--$", re.I)
 
@@ -28,10 +29,12 @@ class Matches:
         rows = [row for row in sample.split("\n")[:_ROWS] if row and row != "--"]
         if not rows:
             return 0
+        asked = call.tool.lower() in _TOOLS or _COMMAND.search(command(call))
+        if not asked and _DIAGNOSTIC.search(sample):
+            return 0  # a compiler's errors are failures, not matches
         hits = sum(bool(_MATCH.match(row)) for row in rows)
         if hits * 10 >= len(rows) * 7 and hits > 2:
             return 85
-        asked = call.tool.lower() in _TOOLS or _COMMAND.search(command(call))
         return 75 if asked and sum(bool(_MATCH.match(r) or _PLAIN.match(r) or _NUMBERED.match(r)) for r in rows) * 2 > len(rows) else 0
 
     def units(self, text: str, call: Call) -> Units:

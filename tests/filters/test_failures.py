@@ -22,7 +22,7 @@ FINE = [
     "failover is ready",
     "Found 0 failures", "import exceptions", "exit code 0", "process exited with code 0", "",
     "the error-prone step was skipped by hand-fail-safe",
-    "loading src/fatal/index.ts",
+    "loading src/fatal/index.ts", "12 passed, 0 failed", "no error", "failed=0", "error: 0", "ok, without failure",
 ]
 
 

@@ -52,6 +52,7 @@ def test_every_file_and_small_change_stands(patch: str, budget: int | None) -> N
 def test_a_patch_is_told_from_text_that_mentions_one(patch: str) -> None:
     assert detect(patch, Call("Bash", {"command": "git diff"}))[0] == "diff"
     assert detect("--- a\n" * 50, Call("Bash", {"command": "cat x"}))[0] != "diff"
+    assert detect("a hunk starts like this:\n@@ -1,3 +1,4 @@ def f():\n" * 9, Call("Bash", {"command": "notes"}))[0] != "diff"
 
 
 def test_a_short_patch_stands_whole(patch: str) -> None:

@@ -69,6 +69,12 @@ def test_a_log_is_told_by_its_stamps_or_its_program() -> None:
     assert detect("a poem\nin four lines\nof plain\nwords\n", Call("Bash", {"command": "cat poem"}))[0] != "log"
 
 
+def test_the_summary_stands_though_failures_fill_the_view() -> None:
+    faults = "".join(f"src/unit_{i}.c:{i * 3}: error: unknown type name 'kind_{i}'\n" for i in range(900))
+    shown = check(look(faults + "Finished in 31.2s\nsee the report\nof the build\n" + "and more\n" * 3, "make", exit_code=2, budget=100))
+    assert "Finished in 31.2s" in shown.lines and "failures" in "".join(shown.markers)
+
+
 def test_progress_goes_before_news() -> None:
     text = "".join(f"Collecting package-{i}\n" for i in range(150)) + "\n".join(
         f"warning: the licence of {word} has changed" for word in ("alpha", "beta", "gamma", "delta")) + "\n" + "".join(

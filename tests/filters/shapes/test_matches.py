@@ -71,6 +71,14 @@ def test_times_and_addresses_are_no_paths(raw: str) -> None:
     assert detect(raw, Call("Bash", {"command": "cat log"}))[0] != "matches"
 
 
+@pytest.mark.parametrize("command", ["make", "mypy src", "cc -c a.c"])
+def test_errors_of_a_compiler_are_failures_and_not_matches(command: str) -> None:
+    raw = found(30, 9, "src/unit_{f}.c:{n}:5: warning: unused variable 'kind_{n}'") + "src/last.c:3:5: error: unknown type name 'later'\n" \
+        + found(30, 9, "src/other_{f}.c:{n}:5: warning: unused variable 'kind_{n}'")
+    shown = check(look("src/a.c:1:1: error: x\n" + raw, command, exit_code=1, budget=60))
+    assert {"src/a.c:1:1: error: x", "src/last.c:3:5: error: unknown type name 'later'"} <= set(shown.lines)
+
+
 def test_git_grep_in_a_repository(tmp_path: Path) -> None:
     (tmp_path / "a b.txt").write_text("alpha one\nbeta\n" * 90)
     (tmp_path / "c-1.py").write_text("alpha = 1\n" * 90)
@@ -80,6 +88,12 @@ def test_git_grep_in_a_repository(tmp_path: Path) -> None:
     for budget in (None, 100):
         shown = check(look(done.stdout, "git grep -n alpha", budget=budget))
         assert b"Binary file blob.bin matches" in done.stdout and "Binary file blob.bin matches" in shown.lines
+
+
+def test_what_the_tool_itself_says_stands_among_many_matches() -> None:
+    rows = found(2, 200).splitlines(keepends=True)
+    rows.insert(150, "Binary file src/logo.png matches\n")
+    assert "Binary file src/logo.png matches" in check(look("".join(rows), "grep -rn value src", budget=60)).lines
 
 
 def test_one_file_with_dashes_in_its_name_is_one_file() -> None:

@@ -6,6 +6,8 @@ import re
 import pytest
 
 from byref.filters.detect import detect
+from byref.filters.shapes.tests import SHAPE
+from byref.filters.units import MUST
 from byref.proxy.contracts import Call, Seen
 from conformance.outputs import real
 from conformance.views import check, look
@@ -130,11 +132,13 @@ def test_a_run_is_known_by_its_lines_alone(runner: str) -> None:
 
 def test_a_real_run_of_pytest() -> None:
     output = real("pytest")
-    shown = check(look(output.parts, **output.call))
+    shown = check(look(output.parts, budget=60, **output.call))
     text = output.parts["stdout"].decode()
     must = [line for line in text.split("\n") if re.match(r"FAILED |E  |=+ .*(?:failed|passed)|>  |.* FAILED\b", line)]
     assert len(must) > 6 and set(must) <= set(shown.lines)
-    assert "token is old" in shown.text, "what a test logged before it failed"
+    cut = SHAPE.units(text, Call("Bash", {"command": "pytest"}))
+    assert cut and all(cut.rank[i] >= MUST for i, line in enumerate(cut.texts) if line in must), "under any budget"
+    assert "token is old" in check(look(output.parts, **output.call)).text, "what a test logged before it failed"
     assert sum("PASSED" in line for line in shown.lines) < 15 and len(shown.text) < len(text) / 3
 
 
