@@ -71,7 +71,8 @@ def test_a_log_is_told_by_its_stamps_or_its_program() -> None:
 
 def test_the_summary_stands_though_failures_fill_the_view() -> None:
     faults = "".join(f"src/unit_{i}.c:{i * 3}: error: unknown type name 'kind_{i}'\n" for i in range(900))
-    shown = check(look(faults + "Finished in 31.2s\nsee the report\nof the build\n" + "and more\n" * 3, "make", exit_code=2, budget=100))
+    said = "".join(f"the report of step {i} of the build was written to the folder of reports\n" for i in range(5))
+    shown = check(look(faults + f"{said}Finished in 31.2s\n{said}", "make", exit_code=2, budget=100))
     assert "Finished in 31.2s" in shown.lines and "failures" in "".join(shown.markers)
 
 
