@@ -259,14 +259,16 @@ def test_a_context_that_was_dropped_from_memory_still_knows_what_it_was_shown(tm
 
 
 def test_a_call_that_is_made_again_in_its_context_shows_what_its_first_view_hid() -> None:
-    code = "".join(f"def handler_{i}(request, account):\n    total = account.sum_of_{i}()\n    return total * {i}\n\n" for i in range(300))
+    body = "".join(f"    if rows[{k}] > {k}:\n        left = left - rows[{k}]\n" for k in range(9))
+    code = "".join(f"def handler_{i}(rows, left):\n{body.replace('left', f'left_{i}')}\n" for i in range(40))
     with byref.open("memory:") as gateway:
         session = gateway.session("a")
         read = {"tool": "Read", "args": {"file_path": "handlers.py"}}
         first = session.capture(**read, output=code)  # type: ignore[arg-type]
         second = session.capture(**read, output=code)  # type: ignore[arg-type]
         one, two = ({line for line in view.text.splitlines() if line and "«" not in line} for view in (first, second))
-        assert first.gaps and len(two - one) > 100 and len(one & two) < 10
+        hidden = {line for line in code.splitlines() if line} - one
+        assert len(hidden) > 200 and hidden <= two and len(one & two) < 60
         assert gateway.session("a").capture(**read, output=code).text == first.text, "in another context it is the first"  # type: ignore[arg-type]
 
 

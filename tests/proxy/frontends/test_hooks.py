@@ -158,7 +158,7 @@ def test_failures_are_kept_and_never_rewritten(talk: Talk, gateway: byref.Gatewa
     said = talk.tell("PostToolUseFailure", tool_name="Bash", tool_input={"command": "make"}, tool_use_id="f", error=f"Exit code 2\n{LOG}")
     assert said == b""
     held = gateway.store.recent(config.scope_here(str(tmp_path)))[0].manifest
-    assert held.exit_code == 2 and held.is_error
+    assert held.exit_code == 2 and held.is_error and gateway.report().total.gross == 0
 
 
 def test_an_output_that_the_harness_cut_is_stored_whole_and_its_view_is_no_longer_than_the_cut(talk: Talk, tmp_path: Path) -> None:
