@@ -73,7 +73,7 @@ _SHORT = 4  # characters of a term that is worth naming, at least
 def _odds(terms: list[str]) -> list[int]:
     """Log odds in quarters that a new term is used later, by its form alone; _NEVER for what is not worth naming."""
     forms = mapped("\n".join(terms), _FORM).split("\n") if terms else []
-    odds = [_PATH if "/" in form and len(form) >= _SHORT else _odds_of(form) for form in forms]
+    odds = [_PATH if "/" in form and len(form) >= _SHORT and form.strip("0/.-") else _odds_of(form) for form in forms]  # 2026/05/04 is none
     for i in compress(range(len(odds)), map(_HASH.__eq__, odds)):
         odds[i] = _NUMBER if _HEX.issuperset(terms[i]) else 0
     return odds
