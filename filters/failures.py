@@ -38,7 +38,9 @@ _VOLATILE = re.compile(
 _SUMMARY = any_of(
     r"^(?:BUILD|Finished|Successfully|Build|Done|Total|Installing collected)\b",
     r"^(?:Command|The last command|<returncode>|exit code|returncode|real\t)\b",
-    r"^(?:added )?\d+ (?:upgraded|packages?|errors?|warnings?|failures?)\b", r"\b\d+ (?:failed|passed|errors?|warnings?)\b", flags=re.I)
+    r"^(?:added )?\d+ (?:upgraded|packages?|errors?|warnings?|failures?)\b", flags=re.I)
+_COUNT = re.compile(r"\b\d+ (?:failed|passed|errors?|warnings?)\b", re.I)
+_COUNTED = ("failed", "passed", "error", "warning")
 FOOT = 12  # lines at the end that may hold a summary
 _AROUND = 9  # indented lines to each side of a failure
 
@@ -56,12 +58,13 @@ def strong() -> Pattern:
 
 def suspects(texts: list[str]) -> list[int]:
     """Indexes of the lines that say something went wrong, ascending."""
-    rows = [text.encode("utf-8", "surrogateescape") for text in texts]
+    text = "\n".join(texts)
     ends: list[int] = []
     found: list[int] = []
-    for hit in strong().finditer(b"\n".join(rows)):
+    for hit in strong().finditer(text.encode("utf-8", "surrogateescape")):
         if not ends:
-            ends = list(accumulate(len(row) + 1 for row in rows))
+            sizes = map(len, texts if text.isascii() else [row.encode("utf-8", "surrogateescape") for row in texts])
+            ends = list(accumulate(size + 1 for size in sizes))
         line = bisect_right(ends, hit.start())
         if (not found or found[-1] != line) and _counts(texts[line]):
             found.append(line)
@@ -105,7 +108,8 @@ def mark(units: Units, indexes: list[int]) -> None:
 
 def is_summary(line: str) -> bool:
     """Whether a line near the end says how a run went as a whole."""
-    return bool(_SUMMARY.search(line))
+    folded = line.casefold()
+    return bool(_SUMMARY.match(line) or (any([word in folded for word in _COUNTED]) and _COUNT.search(line)))
 
 
 def mark_summary(units: Units) -> None:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import compress
+from operator import not_
 
 from byref.filters.detect import detect
 from byref.filters.narrow import program
@@ -63,7 +64,7 @@ class _Cut:
         self.fewer = 0  # tokens saved at least: a hidden term is one or more, a marker's are counted high
 
     def shown_lines(self) -> set[str]:
-        return {key for key, kept in zip(self.units.keys, self.selection.keep, strict=True) if kept and key}
+        return set(compress(self.units.keys, self.selection.keep)) - {""}
 
     def shown_terms(self) -> set[str]:
         return set().union(self.named, *compress(self.selection.rows, self.selection.keep))
@@ -108,7 +109,7 @@ def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan, main: 
     if units.rendered:
         cut.fewer = (source.size - len(text)) // 6 - len(text) // 40  # rows are denser in tokens than what they stand for
     else:
-        cut.fewer += sum(map(len, compress(cut.selection.rows, [not kept for kept in keep]))) * 4 // 3 + _HEAD * units.rank.count(HIDDEN)
+        cut.fewer += sum(map(len, compress(cut.selection.rows, map(not_, keep)))) * 4 // 3 + _HEAD * units.rank.count(HIDDEN)
         cut.fewer += 2 * sum(keep) if units.labels is not None else 0
         if units.heads is not None:  # a path that stands above its matches; each is a token in eight characters or more
             pairs = zip(units.heads, units.heads[1:], keep, keep[1:], strict=False)
@@ -123,6 +124,9 @@ def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan, main: 
 def _block(out: list[str], units: Units, i: int, j: int) -> None:
     """Writes units i to j-1: shared heads once, line numbers at the start, every tenth line, and where counting on fails."""
     texts, labels, heads, glued = units.texts, units.labels, units.heads, units.glued
+    if labels is None and heads is None and glued is None and not any([i <= k < j for k in units.repeats]):
+        out.append(_escaped("\n".join(texts[i:j])) + "\n")
+        return
     first = True
     repeat = ""
     before = -2

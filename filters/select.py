@@ -44,6 +44,9 @@ _WHOLE, _FULL = 800, 4000
 _WORDS = 6  # terms that a gap hides at least; its marker costs about as many tokens
 _ASKED = 12  # the worth of a line's share in a term that the call or the task itself names
 _BLOCK = 320  # characters in which units are picked once a cap binds
+# by rank: 1 for units that stand whatever they are worth; 1 for those that worth does not decide on
+_STANDS = bytes(level in (MUST, ALWAYS) for level in range(256))
+_BARRED = bytes(level >= MUST for level in range(256))
 
 
 Words: TypeAlias = tuple[frozenset[str], frozenset[str]]  # terms, and the sub-words in them
@@ -231,15 +234,13 @@ def _pick(scores: list[int], sizes: list[int], units: Units, shown: bytearray | 
     near += near[-1:] * 6
     # a line is weighed with its neighbours, so that blocks stay whole: two to each side fully, five at half
     smooth = [2 * own + c - b + (d - a) // 2 for own, a, b, c, d in zip(scores, near, near[3:], near[8:], near[11:], strict=False)]
-    keep = bytearray(level in (MUST, ALWAYS) for level in rank)
-    barred = bytearray(level >= MUST for level in rank)
+    keep, barred = rank.translate(_STANDS), rank.translate(_BARRED)
     if shown is not None:
         for i, flag in enumerate(shown):
             if flag and rank[i] != ALWAYS:
                 keep[i], barred[i] = 0, 1
     used = sum(compress(sizes, keep))
-    order = [i for i, (score, level, bar) in enumerate(zip(smooth, rank, barred, strict=True))
-             if not bar and (score >= threshold or level == ANCHOR)]
+    order = [i for i in compress(range(n), map(not_, barred)) if smooth[i] >= threshold or rank[i] == ANCHOR]
     if used > 4 * plan.cap:
         used = _fewer(keep, sizes, rank, plan)
     if used + sum([sizes[i] for i in order]) <= plan.cap:

@@ -37,8 +37,9 @@ class Code:
         lines = split(text)
         texts, labels = _unnumbered(lines.texts, lines.glued)
         n = len(texts)
-        return Units(texts, lines.address, bytearray(n), [_DEFINITION if _first(t) in _DEFINES else 0 for t in texts],
-                     keys=[t.strip() for t in texts], glued=lines.glued, labels=labels, total=lines.numbers[-1] if lines.numbers else n,
+        keys = [t.strip() for t in texts]
+        return Units(texts, lines.address, bytearray(n), [_DEFINITION if key and key.split(None, 1)[0] in _DEFINES else 0 for key in keys],
+                     keys=keys, glued=lines.glued, labels=labels, total=lines.numbers[-1] if lines.numbers else n,
                      strictness=0 if narrowed(call) or call.tool.lower() in _EDITORS else 100)
 
 
@@ -57,8 +58,8 @@ def _unnumbered(rows: list[str], glued: bytearray | None) -> tuple[list[str], li
     if sign is None:
         return rows, None
     cut = [row.partition(sign) for row in rows]
-    starts = [k for k in range(len(rows)) if glued is None or not glued[k]]
-    numbers = [-2, *(_number(*cut[k]) for k in starts), -2]
+    starts = [k for k in range(len(rows)) if not glued[k]] if glued is not None else range(len(rows))
+    numbers = [-2, *_numbers(cut if glued is None else [cut[k] for k in starts]), -2]
     texts, labels = rows.copy(), [""] * len(rows)
     for k, before, own, after in zip(starts, numbers, numbers[1:], numbers[2:], strict=False):
         if own >= 0 and (before == own - 1 or after == own + 1):
@@ -67,9 +68,10 @@ def _unnumbered(rows: list[str], glued: bytearray | None) -> tuple[list[str], li
     return texts, labels
 
 
-def _number(number: str, sign: str, body: str) -> int:
-    """The number at the start of a line, -2 where there is none. A time (`12:30`) is none."""
-    return int(number) if sign and number.strip(" ").isdecimal() and not (sign == ":" and body[:1].isdigit()) else -2
+def _numbers(cut: list[tuple[str, str, str]]) -> list[int]:
+    """The number at the start of each line, -2 where there is none. A time (`12:30`) is none."""
+    return [int(number) if sign and number.strip(" ").isdecimal() and not (sign == ":" and body[:1].isdigit()) else -2
+            for number, sign, body in cut]
 
 
 def _share(rows: list[str], sign: str) -> int:

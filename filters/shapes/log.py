@@ -20,7 +20,8 @@ _PROGRESS = any_of(
     r"^\s*Requirement already",
     r"^(?:Get|Hit|Ign):\d", r"^(?:Setting up|Selecting previously|Preparing to unpack|Reading database) ?", r"^Step \d+/\d+",
     r"^npm (?:notice|http)",
-    r"^\s*Progress: ", r"^(?:g?cc|g\+\+|clang|ld|ar) ", r"^\[INFO\]", r"^> Task ", r"^#\d+ (?:sha256|extracting|\d+\.\d+ )", flags=re.M)
+    r"^\s*Progress: ", r"^(?:g?cc|g\+\+|clang|ld|ar) ", r"^\[INFO\]", r"^> Task ", r"^#\d+ (?:sha256|extracting|\d+\.\d+ )", flags=re.M,
+    opening=r"^\s*[\[CDUIBRGHSPngcla>#]")
 _PROGRAMS = frozenset({
     "pip", "pip3", "apt", "apt-get", "npm", "pnpm", "yarn", "docker", "make", "cmake", "cargo", "mvn", "gradle", "gradlew", "journalctl",
     "dmesg", "conda",

@@ -47,9 +47,9 @@ class Matches:
         for i, row in enumerate(lines.texts):
             found = None if glued[i] else _MATCH.match(row) or _PLAIN.match(row)
             if found:
-                path = found[1]
-                texts.append(row[len(path) + 1:])
-                heads.append(row[:len(path) + 1])
+                path, begin = found[1], found.end(1) + 1
+                texts.append(row[begin:])
+                heads.append(row[:begin])
                 counts.append(int(found.re is _PLAIN or found[2] == ":"))
                 if path != last:
                     rank[i] = ANCHOR  # a file that has a match must stand in the view
@@ -61,13 +61,13 @@ class Matches:
                 counts.append(int(not glued[i] and bool(_NUMBERED.match(row))))
                 if not glued[i] and not _NUMBERED.match(row) and _FOOT.search(row) and row != "--":
                     rank[i] = MUST
-        files = sum(r == ANCHOR for r in rank)
+        files = rank.count(ANCHOR)
         if files > 1 and files <= max(60, len(texts) // 4):
-            rank = bytearray(MUST if r == ANCHOR else r for r in rank)  # few enough that each file shows its first match
+            rank = rank.replace(bytes([ANCHOR]), bytes([MUST]))  # few enough that each file shows its first match
         if previous < 0 and sum(counts) == 0:
             counts = [1] * len(texts)
         return Units(texts, lines.address, rank, [PLAIN] * len(texts), "matches",
-                     keys=[(head + body).strip() for head, body in zip(heads, texts, strict=True)],
+                     keys=[row.strip() for row in lines.texts],
                      counts=counts, heads=heads, glued=lines.glued, strictness=0 if narrowed(call) or len(text) < _WHOLE else 100)
 
 

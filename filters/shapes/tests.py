@@ -55,7 +55,7 @@ class Tests:
         for i, row in enumerate(texts):
             if _PASSED.match(row):
                 worth[i] = -40
-                if row.lstrip().startswith("--- "):  # go: what a test logged stands before its result
+                if "--- " in row and row.lstrip().startswith("--- "):  # go: what a test logged stands before its result
                     k = i - 1
                     while k >= 0 and texts[k][:1] in (" ", "\t") and not rank[k] and not worth[k]:
                         worth[k] = -40
