@@ -142,6 +142,7 @@ class FileStore:
         seq = held.seq
         if held.captured < now - self.max_age:  # for its scope it was gone, and comes back as a new one
             retention.add(seq=1)
+            retention.renew(text(capture.scope), held.ref)
             seq = retention.totals["seq"]
             write.run("UPDATE parts SET seq = ? WHERE seq = ?", (seq, held.seq))
         write.run("UPDATE outputs SET seq = ?, captured = ?, signature = ?, shape = ?, closed = 0 WHERE seq = ?",

@@ -110,9 +110,10 @@ class MemoryStore:
                 self._hold(key, capture, now)
             if first is None:
                 self._record(capture, now)
+            given = self._given(first) if first is not None else capture  # before its bytes may go for their age
             self._drop_old()
             self._make_room(key)
-            return self._given(first) if first is not None else capture
+            return given
 
     def _hold(self, key: tuple[str, str], capture: Capture, now: float) -> None:
         held = self._outputs.get(key)
@@ -133,6 +134,8 @@ class MemoryStore:
             held = self._outputs[key] = _Held(self._seq, capture.manifest)
             self._gone.pop(key, None)
         elif self._is_old(held.captured):  # for its scope it was gone, and comes back as a new one
+            for call in [call for call in self._all_calls() if (call.capture.scope, call.capture.ref) == key and self._is_old(call.at)]:
+                self._forget_call(call)
             self._seq += 1
             held.seq = self._seq
         for part in capture.manifest.parts:

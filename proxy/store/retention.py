@@ -92,6 +92,10 @@ class Retention:
         if everything:
             self._forget_calls("at < ?", (self._oldest,), "1", limit)
 
+    def renew(self, scope: Value, ref: str) -> None:
+        """An output past its age comes back as a new one: its old calls go, as if it had been dropped in time."""
+        self._forget(self.write.rows("SELECT id, bytes FROM calls WHERE ref = ? AND scope = ? AND at < ?", (ref, scope, self._oldest)))
+
     def _next(self, which: str, keep: int) -> list[tuple[Value, Output]]:
         return outputs(self.write.rows, f"{which} AND o.seq <> ?", (keep,), "o.captured, o.seq", 1)
 
@@ -151,10 +155,13 @@ class Retention:
         """Removes of the oldest calls `among` all, at most so many, those `where`."""
         oldest = f"SELECT id, bytes, at, orphan FROM calls WHERE {among} ORDER BY id LIMIT ?"
         found = self.write.rows(f"SELECT id, bytes FROM ({oldest}) WHERE {where}", (limit, *values))
-        for call, size in found:
+        self._forget(found)
+        return len(found)
+
+    def _forget(self, calls: list[tuple[Value, ...]]) -> None:
+        for call, size in calls:
             self.add(calls=-number(size))
             self.write.run("DELETE FROM calls WHERE id = ?", (call,))
-        return len(found)
 
     def purge(self, scope: str, ref: str, everywhere: bool) -> None:
         """Leaves of an output nothing but that it was there. Raises `Unknown`."""

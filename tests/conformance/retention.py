@@ -39,6 +39,23 @@ class RetentionSuite:
         assert fate(store, ref, OTHER) == "unknown"
         store.close()
 
+    def test_an_output_that_comes_back_past_its_age_belongs_to_the_session_that_brought_it(self, factory: Factory, clock: Clock) -> None:
+        store = factory(max_bytes=1 << 30, max_age=600, clock=clock)
+        ref = keep(store, b"out\n", session="a")
+        clock.now += 601
+        assert keep(store, b"out\n", session="b") == ref
+        assert [o.ref for o in store.recent(SCOPE, session="b")] == [ref] and list(store.recent(SCOPE, session="a")) == []
+        store.close()
+
+    def test_the_first_bytes_of_a_call_are_given_once_more_as_their_output_expires(self, factory: Factory, clock: Clock) -> None:
+        store = factory(max_bytes=1 << 30, max_age=600, clock=clock)
+        first = capture(store, b"caf\xe9\n", call_id="1", view=View("", ("caf\udce9\n",)))
+        store.commit(first)
+        clock.now += 601
+        again = store.commit(capture(store, b"out\n", call_id="1"))
+        assert again.ref in (first.ref, capture(store, b"out\n").ref)
+        store.close()
+
     def test_capturing_again_clears_a_tombstone(self, factory: Factory, clock: Clock) -> None:
         store = factory(max_bytes=1 << 30, max_age=600, clock=clock)
         for data in (b"small\n", log(6000)):
