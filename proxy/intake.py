@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 BLOCK = 1 << 20  # bytes read at a time
 HOLD = 8 << 20  # bytes of a stream that stay in memory beside the store
 _CONTINUATION = bytes(range(0x80, 0xC0))  # UTF-8 bytes that start no character
+_NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"  # what an address in a marker can carry
 _MEDIA = {"structuredContent": "application/json"}
 
 
@@ -219,8 +220,8 @@ def parts(output: Output, single: str, media: Mapping[str, str] | None = None) -
     named = output if isinstance(output, dict) or hasattr(output, "items") else {single: output}
     found = []
     for name, content in named.items():
-        if not (isinstance(name, str) and 0 < len(name) <= 64 and name.isprintable() and not set(name) & set(": \u00ab\u00bb/\\")):
-            raise Invalid(f"a part's name is 1 to 64 printable characters without blanks, colons and slashes, not {str(name)[:64]!r}")
+        if not (isinstance(name, str) and 0 < len(name) <= 32 and name.strip(_NAME) == ""):
+            raise Invalid(f"a part's name is 1 to 32 ASCII letters, digits, `_`, `.` and `-`, not {str(name)[:64]!r}")
         found.append(Raw(name, content, (media or {}).get(name)))
     return found
 
