@@ -49,8 +49,8 @@ def short(value: Value, room: int, write: Write) -> str | None:
         room -= 2
         if isinstance(value, list):
             for item in value:
-                part = short(item, room, write)
-                if part is None:
+                part = f'"{write(item)}"' if type(item) is str else short(item, room, write)
+                if part is None or len(part) > room:
                     return None
                 room -= len(part) + 1
                 parts.append(part)
@@ -132,6 +132,7 @@ def table(records: Sequence[tuple[Path, Record]], write: Write, index: Sequence[
     out = Table(bigs=bigs)
     known: dict[tuple[str, ...], str] = {tuple(index): ""} if index else {}
     proper = {c.name: c for c in listed if c.count * 10 >= n * 3}
+    rare = columns.keys() - proper.keys()
     for names, is_dull in _grouped(list(proper.values()), n):
         usual = {c.name: c.usual for c in names if c.count == n and not c.big and n > 1 and (c.same or _usual(c, rows))}
         keys, labels, own = _distinct([c for c in names if c.name not in usual], rows, known)
@@ -143,8 +144,8 @@ def table(records: Sequence[tuple[Path, Record]], write: Write, index: Sequence[
                 there = {name for name, _, _ in large}
                 row = ["…" if key in there else text for key, text in zip(keys, row, strict=True)]
             row += [f"{_heading(key)}={cells[key]}" for key, text in usual.items() if cells[key] != text]
-            if not out.groups:
-                row += [f"{_heading(key)}={text}" for key, text in cells.items() if key not in proper]
+            if rare and not out.groups:
+                row += [f"{_heading(key)}={text}" for key, text in cells.items() if key in rare]
             texts.append("|".join(row).rstrip("|") or "|")
         each = [f"{_heading(key)}={text}" for key, text in usual.items()]
         out.groups.append(Group(labels, each if out.groups else each + common, texts, is_dull,
@@ -156,9 +157,10 @@ def table(records: Sequence[tuple[Path, Record]], write: Write, index: Sequence[
 
 def _bare(text: str) -> bool:
     """Whether a string can stand without its quotes and be taken for nothing else."""
-    if not text or text[0] in '"[{ ' or text[-1] == " " or "|" in text:
+    first = text[:1]
+    if first in '"[{ ' or text[-1] == " " or "|" in text:
         return False
-    return text[0] not in "-0123456789tfn…IN" or _SCALAR.fullmatch(text) is None
+    return first not in "-0123456789tfn…IN" or _SCALAR.fullmatch(text) is None
 
 
 @lru_cache(maxsize=4096)
@@ -172,7 +174,9 @@ def _flatten(record: Record, prefix: str, path: Path, depth: int, cells: dict[st
         name = prefix + write(key)
         while name in cells:
             name += "\0"  # a repeated name is a column of its own
-        if isinstance(value, Number):
+        if value is None:
+            cells[name] = "null"
+        elif isinstance(value, Number):
             cells[name] = value
         elif isinstance(value, str):
             text = write(value)

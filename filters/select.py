@@ -77,8 +77,8 @@ def _odds(terms: list[str]) -> list[int]:
     """Log odds in quarters that a new term is used later, by its form alone; _NEVER for what is not worth naming."""
     forms = mapped("\n".join(terms), _FORM).split("\n") if terms else []
     odds = [_PATH if "/" in form and len(form) >= _SHORT and form.strip("0/.-") else _odds_of(form) for form in forms]  # 2026/05/04 is none
-    for i in compress(range(len(odds)), map(_HASH.__eq__, odds)):
-        odds[i] = _NUMBER if _HEX.issuperset(terms[i]) else 0
+    if _HASH in odds:
+        odds = [(_NUMBER if _HEX.issuperset(term) else 0) if value == _HASH else value for term, value in zip(terms, odds, strict=True)]
     return odds
 
 
@@ -166,11 +166,12 @@ def _sharers(lines: int) -> int:
 
 def _weigh(lines: Counter[str], asked: Words, task: Words, seen: Seen, total: int) -> dict[str, int]:
     """The worth of every term that neither the call nor the context holds already, if it has any. lines: how often each term stands."""
-    seen_terms = seen.terms
-    terms = [term for term in lines.keys() - asked[0] - task[0] if len(term) >= _SHORT and term not in seen_terms]
+    given, seen_terms = asked[0] | task[0], seen.terms
+    new = {term: often for term, often in lines.items() if len(term) >= _SHORT and term not in given and term not in seen_terms}
+    terms = list(new)
     base = _BELOW - (3 if total > 30_000 else 1 if total > 10_000 else 0)
     rare = _RARE.get
-    places = [odds + base - rare(lines[term], 0) for term, odds in zip(terms, _odds(terms), strict=True)]
+    places = [odds + base - rare(often, 0) for often, odds in zip(new.values(), _odds(terms), strict=True)]
     inside = _split(terms)
     strange = map((asked[1] | task[1]).isdisjoint, map(str.split, inside))
     for i in compress(range(len(terms)), map(not_, strange)):
@@ -187,7 +188,7 @@ def names(selection: Selection) -> dict[str, int]:
     """
     worth = selection.worth
     visible = set().union(*compress(selection.rows, selection.keep))
-    hidden = list(worth.keys() - visible)
+    hidden = [term for term in worth if term not in visible]
     hidden = [term for term, odds in zip(hidden, _odds(hidden), strict=True)
               if worth[term] > 2 or (worth[term] and odds > _NUMBER and term[:5] != "/tmp/")]
     hidden = sorted(compress(hidden, map(str.isprintable, hidden)))

@@ -30,11 +30,9 @@ class Matches:
         if not rows:
             return 0
         asked = call.tool.lower() in _TOOLS or _COMMAND.search(command(call))
-        if not asked and _DIAGNOSTIC.search(sample):
-            return 0  # a compiler's errors are failures, not matches
-        hits = sum(bool(_MATCH.match(row)) for row in rows)
+        hits = sum([_MATCH.match(row) is not None for row in rows])
         if hits * 10 >= len(rows) * 7 and hits > 2:
-            return 85
+            return 85 if asked or not _DIAGNOSTIC.search(sample) else 0  # a compiler's errors are failures, not matches
         return 75 if asked and sum(bool(_MATCH.match(r) or _PLAIN.match(r) or _NUMBERED.match(r)) for r in rows) * 2 > len(rows) else 0
 
     def units(self, text: str, call: Call) -> Units:
