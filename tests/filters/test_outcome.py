@@ -1,7 +1,11 @@
 """A record that failed is known by what it says, never by the mere name of a member."""
 from __future__ import annotations
 
+import json
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from byref.filters.outcome import failed, may_fail
 from byref.filters.scanner import read
@@ -30,3 +34,19 @@ def test_these_did_not(record: str) -> None:
 
 def test_a_text_without_any_sign_need_not_be_looked_at() -> None:
     assert not may_fail('[{"id":1,"name":"x"}]')
+    assert not may_fail('[{"id":1,"note":"timed out, error, failed"}]'), "words of a value are no report"
+    assert may_fail('{ "STATUS" : "FAILED" }')
+
+
+names = st.sampled_from(["error", "lastErrors", "x.exception", "stack_trace", "STACKTRACE", "isError", "Status", "exit-state", "ok",
+                         "passed", "succeeded", "OK", "id"])
+values = st.sampled_from([True, False, None, 0, "", "ok", "failed", "TIMED OUT", "timeout", "CRITICAL", "Aborted", ["x"], {}])
+outcomes = st.recursive(values, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=4), max_leaves=8)
+
+
+@given(st.dictionaries(names, outcomes, max_size=4), st.sampled_from([None, 2]))
+def test_no_record_that_failed_is_passed_over(record: dict[str, object], indent: int | None) -> None:
+    text = json.dumps(record, indent=indent)
+    found = read(text)
+    assert found is not None
+    assert may_fail(text) or not failed(found[0])

@@ -92,3 +92,15 @@ def test_a_document_knows_where_its_characters_stand_in_the_output() -> None:
     rows = inner.members(inner.members(0)[0][2])
     assert [raw[inner.raw(a):inner.raw(b)] for _, _, a, b in rows] == [r'{\"a\": \"x\\\"y\"}', r'{\"a\": \"\\u00fc\"}']
     assert outer.inside(*outer.members(0)[0][:2]) is None
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(alphabet="a[]{}:, é", max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(alphabet="ab,]", max_size=3), inner, max_size=3), max_leaves=12)
+
+
+@given(values, st.sampled_from(["", " ", ",", "]", '}, "x": [', "\n{"]), st.sampled_from([None, 1]))
+def test_a_value_ends_where_it_ends_whatever_follows_and_a_broken_one_with_the_text(value: object, tail: str, indent: int | None) -> None:
+    text = json.dumps([value], indent=indent, ensure_ascii=False)
+    assert value_end(text + tail, 0) == len(text)
+    assert value_end(text[:-1], 0) == len(text) - 1

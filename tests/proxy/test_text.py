@@ -19,6 +19,7 @@ from byref.proxy.text import (
     digest,
     estimate,
     manifest_json,
+    mapped,
     pattern,
     project,
     ref_of,
@@ -89,6 +90,12 @@ def test_the_estimate_is_near_the_real_count_of_source_code() -> None:
 def test_terms_are_words_identifiers_numbers_and_paths_line_by_line() -> None:
     assert terms_by_line("call src/a_b.py: x=41\n\n«naïve» (done)") == [["call", "src/a_b.py", "x", "41"], [], ["naïve", "done"]]
     assert subwords("getHTTPResponse_v2") == ("get", "http", "response", "v", "2") and subwords("東京tower") == ("東京", "tower")
+
+
+@given(st.text(max_size=40))
+def test_a_table_maps_ascii_and_leaves_all_else(text: str) -> None:
+    table = bytes.maketrans(b"b1", b"a0")
+    assert mapped(text + "b1\udc80", table) == text.replace("b", "a").replace("1", "0") + "a0\udc80"
 
 
 def test_patterns_are_re2_over_bytes() -> None:
