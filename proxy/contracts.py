@@ -269,7 +269,7 @@ class Store(Protocol):
         `StoreFull` when the output alone exceeds the quota. Clears a tombstone of the ref.
         """
     def first(self, context: str, call_id: str) -> Capture | None:
-        """What was committed for this call, if anything."""
+        """What was committed for this call, if anything, within the age for which outputs are kept."""
     def resolve(self, scope: str, ref: str) -> Output:
         """The output of a ref in a scope. Raises `Invalid`, `Unknown`, `Expired` or `Evicted`."""
     def recent(self, scope: str, *, session: str | None = None, signature: str | None = None, limit: int = 20) -> Sequence[Output]:

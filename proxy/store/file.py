@@ -98,7 +98,9 @@ class FileStore:
         scope = text(capture.scope)
         first = None
         if capture.call_id is not None:
-            first = write.row(f"SELECT {CALL} FROM calls WHERE context = ? AND call_id = ?", (text(capture.context), text(capture.call_id)))
+            key = text(capture.context), text(capture.call_id)
+            write.run("UPDATE calls SET call_id = NULL WHERE context = ? AND call_id = ? AND at < ?", (*key, now - self.max_age))
+            first = write.row(f"SELECT {CALL} FROM calls WHERE context = ? AND call_id = ?", key)
             if first is not None and first[0] != scope:
                 raise Collision("this context and call belong to another scope")
         found = outputs(write.rows, "o.ref = ? AND o.scope = ?", (capture.ref, scope))
@@ -210,7 +212,8 @@ class FileStore:
             return None
 
     def first(self, context: str, call_id: str) -> Capture | None:
-        rows = self._catalog.read(f"SELECT {CALL} FROM calls WHERE context = ? AND call_id = ?", (text(context), text(call_id)))
+        rows = self._catalog.read(f"SELECT {CALL} FROM calls WHERE context = ? AND call_id = ? AND at >= ?",
+                                  (text(context), text(call_id), self._oldest()))
         return self._given(rows[0], self._catalog.read) if rows else None
 
     # lookups

@@ -97,6 +97,9 @@ class MemoryStore:
             check_ref(capture.ref)
             key, now = (capture.scope, capture.ref), self._clock()
             first = self._first.get((capture.context, capture.call_id)) if capture.call_id is not None else None
+            if first is not None and self._is_old(first.at):
+                del self._first[capture.context, capture.call_id or ""]
+                first = None
             if first is not None and first.capture.scope != capture.scope:
                 raise Collision("this context and call belong to another scope")
             held = self._outputs.get(key)
@@ -164,7 +167,7 @@ class MemoryStore:
     def first(self, context: str, call_id: str) -> Capture | None:
         with self._lock:
             call = self._first.get((context, call_id))
-            if call is None:
+            if call is None or self._is_old(call.at):
                 return None
             try:
                 return self._given(call)
