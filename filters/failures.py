@@ -19,7 +19,10 @@ _STRONG = "(?im)" + "|".join((
     r"(?:^|[^\w./\n-])(?:error|fatal|failed|failure|fail|panic(?:ked)?|exception|traceback|critical|err|emerg|alert|aborted|killed)(?:$|[^\w/\n-])",
     r"\b(?:segmentation fault|permission denied|access denied|connection refused|command not found|no such file|cannot|can't|unable to)\b",
     r"\b(?:out of memory|no space left|timed out|conflict|assertion failed|undefined (?:reference|symbol)|unresolved import|core dumped)\b",
-    r"\w*(?:Error|Exception|Timeout|Failure|Fault)(?:[:(\t ]|$)", r"^E   ", r"^(?:--- )?FAIL\b", r"✗|✖|❌", r"^not ok\b",
+    r"\w*(?:Error|Exception|Timeout|Failure|Fault)(?:[:()\t ]|$)", r"^E   ", r"^(?:--- )?FAIL\b", r"✗|✖|✕|❌|^\s*× ", r"^not ok\b",
+    r"^(?:\S+: )?\*\*\* ", r"^ ! \[(?:remote )?rejected\]", r"\bInvalid (?:read|write|free)\b",
+    r"\b(?:CrashLoopBackOff|ImagePullBackOff|OOMKilled)\b",
+    r"^[EF]\d{4} \d\d:\d\d", r"^\S+:\d+:\d+: [A-Z]{1,4}\d{3,4} ", r"HTTP/\d(?:\.\d)?\" 5\d\d ",
     r"\b(?:exit(?:ed)?|return(?:ed)?)(?: with)?(?: code| status)?[ :=]+[1-9]\d*\b"))
 _HARMLESS = any_of(
     r"\b(?:0|no|zero|without) (?:\w+ )?(?:errors?|failures?|failed|exceptions?|conflicts?)\b", r"\b(?:errors?|failed|failures?)[=:] ?0\b",

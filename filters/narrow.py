@@ -44,10 +44,11 @@ def program(call: Call) -> str:
             words = words[2:]
         if words:
             name = words[0].rsplit("/", 1)[-1]
-            if re.fullmatch(r"[\w.+-]{1,24}", name) and name not in ("cd", "export", "source", "set"):
+            if re.fullmatch(r"[\w.+-]{1,24}", name) and name not in _BUILTINS:
                 return name
     return call.tool if re.fullmatch(r"[\w.+/-]{1,24}", call.tool) else "output"
 
 
 _WRAPPERS = frozenset({"sudo", "env", "time", "nohup", "timeout", "nice", "exec", "command", "uv", "run", "poetry", "npx", "xargs"})
+_BUILTINS = frozenset({"cd", "exit", "export", "false", "set", "source", "true", "wait"})
 _PYTHON = re.compile(r"python[\d.]*")

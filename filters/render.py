@@ -7,9 +7,11 @@ from dataclasses import replace
 from itertools import compress
 from operator import not_
 
-from byref.filters.detect import detect
+from byref.filters.detect import SAMPLE, detect
 from byref.filters.narrow import program
 from byref.filters.select import PLANS, Plan, Selection, names, select
+from byref.filters.shapes.binary import is_binary
+from byref.filters.shapes.binary import units as binary_units
 from byref.filters.sieve import HUGE, sieve
 from byref.filters.units import ALWAYS, HIDDEN, MUST, Units
 from byref.proxy.contracts import Call, Gap, Part, Seen, Source, View
@@ -85,8 +87,10 @@ def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan, main: 
     if source.size < HUGE or (source.size < _JSON_MAX and _text(source.read(0, 4096)).lstrip()[:1] in ("{", "[")):
         raw = _text(source.read())
         shape, units = detect(raw, call, part.media)
-    if raw is None or (source.size >= HUGE and shape != "json"):
-        raw, shape, units = None, "text", sieve(source)
+    if raw is None or (source.size >= HUGE and shape not in ("json", "binary")):
+        raw = None
+        odd = is_binary(_text(source.read(0, SAMPLE)))
+        shape, units = ("binary", binary_units(source.size)) if odd else ("text", sieve(source))
     cut = _Cut(raw, shape, units, select(units, call, seen, plan), main)
     out: list[str] = []
     keep, n = cut.selection.keep, len(units.texts)

@@ -42,6 +42,7 @@ PLANS = {
 # from the second on the threshold is the plan's.
 _WHOLE, _FULL = 800, 4000
 _WORDS = 6  # terms that a gap hides at least; its marker costs about as many tokens
+_SOUGHT = 60  # the same for what the caller said it looks for: a line that holds it stands, unless many do
 _ASKED = 12  # the worth of a line's share in a term that the call or the task itself names
 _BLOCK = 320  # characters in which units are picked once a cap binds
 # by rank: 1 for units that stand whatever they are worth; 1 for those that worth does not decide on
@@ -144,9 +145,10 @@ def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
         if often > 1:
             share[term] = 4 * share[term] // _sharers(often)
     named = list(lines.keys() & asked[0] | lines.keys() & task[0])
+    sought = _words(call.intent)[0] if call.intent else frozenset()
     for term, odds in zip(named, _odds(named), strict=True):
-        if odds != _NEVER:
-            share[term] = _ASKED * 4 // _sharers(lines[term])
+        if odds != _NEVER or term in sought:
+            share[term] = (_SOUGHT if term in sought else _ASKED) * 4 // _sharers(lines[term])
     everywhere, here = share.__getitem__, {term: value + share[term] for term, value in worth.items()}.pop
     scores = [sum(map(here, row, map(everywhere, row))) for row in rows]
     if any(units.worth):

@@ -3,16 +3,19 @@ from __future__ import annotations
 
 import re
 
+from byref.filters.failures import mark, suspects
 from byref.filters.lines import split
 from byref.filters.narrow import command, narrowed
 from byref.filters.units import Units
 from byref.proxy.contracts import Call
+from byref.proxy.text import canonical
 
 _NUMBERED = re.compile(r"^ *\d+(?:→|\t|: ?|\| ?)", re.M)
 _READERS = frozenset({"read", "view", "open", "open_file", "read_file", "notebookread"})
 # What an edit prints back is what the next edit starts from: 18 % of its lines are edited again, against 3 % of a whole read's.
 _EDITORS = frozenset({"edit", "multiedit", "write", "str_replace_editor", "str_replace_based_edit_tool", "notebookedit", "apply_patch"})
 _READ_COMMAND = re.compile(r"^\s*(?:cat|nl|head|tail|sed|less|more|bat|open|goto|scroll_down|scroll_up|edit)\b(?!.*<<)")
+_LOG = re.compile(r"\.(?:log|out|err)\b")  # files whose failures stand when they are read
 _DEFINES = frozenset({
     "class", "def", "function", "func", "fn", "interface", "struct", "enum", "trait", "impl", "module", "namespace", "type", "macro_rules!",
     "export", "public", "private", "protected", "static", "abstract", "async", "pub", "pub(crate)", "describe(", "it("})
@@ -24,23 +27,28 @@ class Code:
 
     def match(self, call: Call, media: str, sample: str) -> int:
         tool = call.tool.lower()
-        if tool in _READERS or tool in _EDITORS:
+        if tool in _EDITORS or (tool in _READERS and not _LOG.search(canonical(call.arguments))):
             return 80
         numbers = len(_NUMBERED.findall(sample))
         if numbers > 4 and numbers * 10 > sample.count("\n") * 8:
             return 70
         if _READ_COMMAND.match(command(call)):
             return 60
-        return 30 if sum(_first(row) in _DEFINES for row in sample.split("\n")) > 3 else 0
+        rows = sample.split("\n")
+        defined = sum(_first(row) in _DEFINES for row in rows)
+        return 30 if defined > 3 and any(row[:1] in (" ", "\t") for row in rows) else 0  # bodies: a list of words has none
 
     def units(self, text: str, call: Call) -> Units:
         lines = split(text)
         texts, labels = _unnumbered(lines.texts, lines.glued)
         n = len(texts)
         keys = [t.strip() for t in texts]
-        return Units(texts, lines.address, bytearray(n), [_DEFINITION if key and key.split(None, 1)[0] in _DEFINES else 0 for key in keys],
-                     keys=keys, glued=lines.glued, labels=labels, total=lines.numbers[-1] if lines.numbers else n,
-                     strictness=0 if narrowed(call) or call.tool.lower() in _EDITORS else 100)
+        units = Units(texts, lines.address, bytearray(n), [_DEFINITION if key and key.split(None, 1)[0] in _DEFINES else 0 for key in keys],
+                      keys=keys, glued=lines.glued, labels=labels, total=lines.numbers[-1] if lines.numbers else n,
+                      strictness=0 if narrowed(call) or call.tool.lower() in _EDITORS else 100)
+        if call.is_error or call.exit_code:  # a read that failed, or a command that did more than read
+            mark(units, suspects(texts))
+        return units
 
 
 def _first(row: str) -> str:

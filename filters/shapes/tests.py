@@ -21,7 +21,7 @@ _PASSED = any_of(
     r"^\s*[✓✔] ", r"^\s*PASS \S",  # jest, vitest, mocha
     r"^ok \d+", r"^.* \.\.\. (?:ok|skipped\b.*)$")  # TAP, unittest
 _NAME = any_of(
-    r"^(?:FAILED|ERROR) \S+", r"^\S+::.+ (?:FAILED|ERROR)\b", r"^\s*--- FAIL", r"^(?:FAIL|ERROR): \S+(?: \(.*)?$",
+    r"^(?:FAILED|ERROR) \S*(?:::|\.py\b)", r"^\S+::.+ (?:FAILED|ERROR)\b", r"^\s*--- FAIL", r"^(?:FAIL|ERROR): \S+(?: \(.*)?$",
     r"^test .* \.\.\. FAILED", r"^\s*[✗✕×] ", r"^not ok", r"^.* \.\.\. (?:FAIL|ERROR)$", r"^---- .+ ----$", r"^_{3,} .+ _{3,}$", r"^ {2}● ")
 _REPORT = any_of(
     r"^E  +\S", r"^>  +\S",  # pytest: what was asserted, and where

@@ -21,9 +21,8 @@ class Text:
                       total=lines.numbers[-1] if lines.numbers else n, strictness=0 if narrowed(call) else 100)
         if n:
             units.rank[0] = units.rank[-1] = ANCHOR
-        if call.exit_code is not None or call.is_error:
-            mark(units, suspects(units.texts))
-            mark_summary(units)
+        mark(units, suspects(units.texts))
+        mark_summary(units)
         return units
 
 

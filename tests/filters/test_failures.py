@@ -93,3 +93,19 @@ def test_a_summary_is_one_near_the_end() -> None:
     cut = units(["3 passed", *["line"] * 30, "3 passed", "bye"])
     mark_summary(cut)
     assert [i for i, level in enumerate(cut.rank) if level == ALWAYS] == [31]
+
+
+@pytest.mark.parametrize("line", [
+    "make[1]: *** [Makefile:12: needle.o] Error 1", "make: *** No rule to make target 'missing.c', needed by 'needle'.",
+    "*** buffer overflow detected ***",
+    " ! [rejected]        main -> main (fetch first)", "==12== Invalid read of size 4", "pod/web-1   0/1   CrashLoopBackOff   5   3m",
+    "E0301 12:00:01.000000       1 server.go:12] could not bind", "src/a.py:3:1: F401 `os` imported but unused",
+    '10.0.0.1 - - [01/May/2026] "GET /x HTTP/1.1" 500 312', " × renders the page", "a.rb:3:in `x': undefined (NoMethodError)"])
+def test_what_common_tools_say_of_failures(line: str) -> None:
+    assert is_failure(line) and suspects(["fine", line, "fine"]) == [1]
+
+
+@pytest.mark.parametrize("line", ['10.0.0.1 - - "GET /x HTTP/1.1" 200 500', "*important*", "3 × 4 = 12",
+                                  "src/a.py:3:1: def f():", "an invalid reader"])
+def test_what_looks_like_one_and_is_none(line: str) -> None:
+    assert not is_failure(line)

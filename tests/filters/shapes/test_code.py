@@ -101,3 +101,16 @@ def test_reads_are_told_by_tool_command_numbers_or_definitions(call: Call, text:
 
 def test_a_here_document_is_no_read() -> None:
     assert SHAPE.match(Call("Bash", {"command": "cat > a.py <<'END'\nx\nEND"}), "", "done\n") == 0
+
+
+def test_a_command_that_failed_shows_why_beside_what_it_read() -> None:
+    body = "".join(f"def handler_{i}(event):\n    total = total + {i}\n    return total\n\n" for i in range(300))
+    shown = check(look(body + "make: *** [needle] Error 1\n" + body, "cat a.py && make; cat b.py", exit_code=2))
+    assert shown.view.shape == "code" and "make: *** [needle] Error 1" in shown.lines
+
+
+def test_a_log_that_is_read_is_no_code() -> None:
+    rows = [f"2026-05-01 10:00:{i % 60:02d} INFO step {i} fine" for i in range(600)]
+    rows[300] = "2026-05-01 10:05:00 ERROR disk full"
+    shown = check(look("\n".join(rows), tool="read", arguments={"file_path": "app.log"}, exit_code=None))
+    assert shown.view.shape == "log" and rows[300] in shown.lines
