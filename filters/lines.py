@@ -5,8 +5,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from byref.filters.failures import is_failure, strong
+
 # ECMA-48 control sequences, OSC strings and two-character escapes
 ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-_])")
+GOES_ON, ALONE = 1, 2  # how a piece that starts no line stands: joined to the piece before it, or by itself
 _LONG = 300  # characters; a line beyond is cut into pieces, else nothing could be left out of one-line JSON
 # where a long line may be cut: after an escaped newline, a record's end, a sentence, a clause
 _CUTS = (re.compile(r"\\r?\\n|\\n"), re.compile(r"[}\]],? ?|; "), re.compile(r"[.!?] |, | \| "), re.compile(r"[ ,;|&]"))
@@ -14,7 +17,7 @@ _CUTS = (re.compile(r"\\r?\\n|\\n"), re.compile(r"[}\]],? ?|; "), re.compile(r"[
 
 @dataclass(slots=True)
 class Lines:
-    """texts: clean pieces in order; numbers: the 1-based raw line of each; glued: 1 where a piece continues a line."""
+    """texts: clean pieces in order; numbers: the 1-based raw line of each; glued: GOES_ON or ALONE where a piece continues a line."""
 
     texts: list[str]
     numbers: list[int] | None
@@ -35,11 +38,24 @@ def split(text: str) -> Lines:
     rows = text.split("\n")
     if rows and not rows[-1]:
         rows.pop()
-    if max(map(len, rows), default=0) > _LONG:
+    if max(map(len, rows), default=0) > _LONG or ("\r" in text and any([_failed(row, row.rstrip("\r").rfind("\r") + 1) for row in rows])):
         return _split_long(text, rows)
     if "\r" in text or "\x1b" in text:
         rows = [clean(row) for row in rows]
     return Lines(rows, None, None, lambda i, j: f"L{i + 1}" if i == j else f"L{i + 1}-{j + 1}")
+
+
+def _failed(row: str, offset: int) -> list[tuple[int, int]]:
+    """Where a line holds text that was overwritten up to `offset` and says that something failed: a failure stands all the same."""
+    if not offset or strong().search(row[:offset].encode("utf-8", "surrogateescape")) is None:
+        return []
+    found, begin = [], 0
+    while begin < offset:
+        end = row.index("\r", begin)
+        if is_failure(row[begin:end]):
+            found.append((begin, end))
+        begin = end + 1
+    return found
 
 
 def _split_long(text: str, rows: list[str]) -> Lines:
@@ -52,17 +68,18 @@ def _split_long(text: str, rows: list[str]) -> Lines:
     for number, row in enumerate(rows, 1):
         shown = row.rstrip("\r") if "\r" in row else row
         offset = shown.rfind("\r") + 1 if "\r" in shown else 0
-        pieces = [shown] if len(shown) - offset <= _LONG else _pieces(shown, offset)
-        if offset and len(pieces) == 1:
-            pieces[0] = shown[offset:]
-        begin = at
+        pieces = [shown[offset:]] if len(shown) - offset <= _LONG else _pieces(shown, offset)
+        cuts = [(begin, end, ALONE) for begin, end in _failed(shown, offset)]
         for k, piece in enumerate(pieces):
+            cuts.append((offset, offset + len(piece), GOES_ON if k else ALONE))
+            offset += len(piece)
+        for k, (begin, end, joint) in enumerate(cuts):
+            piece = shown[begin:end]
             texts.append(ESCAPE.sub("", piece) if "\x1b" in piece else piece)
             numbers.append(number)
-            glued.append(k > 0)
-            starts.append(at if k == 0 else begin)
-            begin = (at + offset if k == 0 else begin) + len(piece)
-            ends.append(begin)
+            glued.append(joint if k else 0)
+            starts.append(ends[-1] if k else at)
+            ends.append(at + end)
         at += len(row) + 1
         ends[-1] = min(at, len(text))
     ascii_only = text.isascii()

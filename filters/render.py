@@ -8,6 +8,7 @@ from itertools import compress
 from operator import not_
 
 from byref.filters.detect import SAMPLE, detect
+from byref.filters.lines import GOES_ON
 from byref.filters.narrow import program
 from byref.filters.select import PLANS, Plan, Selection, names, select
 from byref.filters.shapes.binary import is_binary
@@ -137,7 +138,7 @@ def _block(out: list[str], units: Units, i: int, j: int) -> None:
     k = i
     while k < j:
         begun = ""
-        if glued is not None and glued[k]:
+        if glued is not None and glued[k] == GOES_ON:
             begun = "" if first else out.pop()[:-1]
         elif repeat:  # after the raw line, of which the unit may be a piece
             out.append(repeat)
@@ -205,7 +206,7 @@ def _count(units: Units, i: int, j: int) -> int:
     """How many of the output's own units begin among units i to j-1: a piece that goes on within a line is none."""
     if units.counts is not None:
         return sum(units.counts[i:j])
-    return j - i - (sum(units.glued[i:j]) if units.glued is not None else 0)
+    return units.glued[i:j].count(0) if units.glued is not None else j - i
 
 
 def _failures(units: Units, i: int, j: int) -> int:
@@ -235,7 +236,7 @@ def _head(ref: str, call: Call, cuts: list[_Cut]) -> str:
     if units.counts is not None:
         stands = sum(compress(units.counts, keep))
     else:
-        stands = sum(keep) - (sum(compress(units.glued, keep)) if units.glued is not None else 0)
+        stands = sum(keep) if units.glued is None else bytes(compress(units.glued, keep)).count(0)
     name = program(call)
     who = f" {name}" if len(name) <= _SHORT and name.isascii() else ""
     status = f"{who} exit {call.exit_code}:" if call.exit_code else " error:" if call.is_error else ""

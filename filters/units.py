@@ -32,7 +32,7 @@ class Units:
     total: how many units of that name the whole output has; None is their sum.
     labels: line numbers as they stand before each unit (`120→`), printed at a block's start and every tenth line.
     heads: what stands before a unit and is shared by its neighbours (`src/a.py:`), printed once as a heading.
-    glued: 1 where a unit goes on within the raw line of the unit before it.
+    glued: not 0 where a unit goes on within the raw line of the unit before it: 1 is printed on its line, 2 on one of its own.
     repeats: for a unit that stands for later ones like it: (how many there are, the address of the last).
     failures: how many distinct failures a unit is the first to report; for hidden units, how many are in them.
     sizes: characters of each unit; None is the length of its text and a newline.

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import byref
 from byref.filters.lines import clean, split
 
 SGR = re.compile(r"\x1b\[[0-9;]*m")
@@ -73,3 +74,19 @@ def test_what_a_long_line_overwrote_is_gone_and_still_addressed() -> None:
     line = "progress " * 50 + "\r" + ", ".join(f"item {i}" for i in range(100))
     found = pieces(line + "\n")
     assert found[0][1].startswith(b"progress ") and "progress" not in "".join(piece for piece, _ in found)
+
+
+def test_a_failure_that_was_overwritten_stands_on_a_line_of_its_own() -> None:
+    raw = "start\nPulling 79%\rERROR: needle checksum mismatch\rPulling 81%\ndone\n"
+    lines = split(raw)
+    assert lines.texts == ["start", "ERROR: needle checksum mismatch", "Pulling 81%", "done"] and lines.numbers == [1, 2, 2, 3]
+    assert lines.address(0, 0) == "L1" and lines.address(1, 2) == "L2" and lines.address(0, 3) == "L1-3"
+    begin, end = map(int, lines.address(1, 1)[1:].split("-"))
+    assert "ERROR: needle checksum mismatch" in raw[begin:end]
+    output = "Pulling 1%\rPulling 2%\n" * 900 + raw
+    view = byref.open("memory:").session("s").capture(tool="shell", args={"command": "pull"}, output=output, exit_code=0)
+    assert "\nERROR: needle checksum mismatch\nPulling 81%\n" in view.text
+
+
+def test_progress_that_was_overwritten_is_gone() -> None:
+    assert split("1%\r50%\r100%\nnext\r\n").texts == ["100%", "next"]
