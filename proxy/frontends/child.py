@@ -74,6 +74,7 @@ class Child:
         self.signal = 0
         self._pid = self._late = 0
         self._code: int | None = None
+        self.left = False  # whether something that the child left behind still holds a pipe
         self._killed = False
         self._terminal = -1
         try:
@@ -126,6 +127,7 @@ class Child:
         while reading or self._code is None:
             left = (deadline - monotonic()) * 1000 if deadline else None
             if left is not None and left <= 0:
+                self.left = bool(reading)
                 break
             for fd, _ in poller.poll(left):
                 if fd == self._wake:

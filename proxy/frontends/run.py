@@ -105,6 +105,8 @@ def main(words: Sequence[str]) -> int:
     except OSError as fault:
         complain(f"the output could not be written: {fault.strerror}")
         code = code or 1
+    if child.left:
+        complain("a process in the background still holds the output; what it prints from now on is neither shown nor kept")
     if gateway is not None:
         try:
             gateway.close()

@@ -99,6 +99,7 @@ def test_a_background_process_that_keeps_the_pipe_holds_nobody_up_and_lives_on(b
     script = f"(while [ ! -e {go} ]; do sleep 0.05; done; echo late; echo lives > {proof}) & echo first"
     done = byref("run", "--", "sh", "-c", script)
     assert (done.returncode, done.stdout) == (0, b"first\n")
+    assert b"byref: a process in the background still holds the output" in done.stderr, "what is lost is said"
     go.touch()
     for _ in range(1000):
         if proof.exists():
