@@ -104,6 +104,8 @@ def _address(text: str) -> Address:
             if last is not None and last < first:
                 raise Invalid(f"{_short(text)} names no records: they count from 0, first to last")
             return Records(first, last)
+    if head in "LlbB" and rest[:1] and not rest.strip("0123456789-–, lLbB"):
+        raise Invalid(f"{_short(text)} is no range; an address is {FORMS}")
     return Path(text)
 
 

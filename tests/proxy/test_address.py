@@ -65,3 +65,13 @@ def test_no_text_does_anything_but_parse_or_be_invalid(at: str) -> None:
         parse(at, ["stdout", "stderr"])
     except Invalid:
         pass
+
+
+@pytest.mark.parametrize("at", ["L-5", "L1-2,5-6", "b-3", "L5-b9"])
+def test_what_looks_like_a_range_and_is_none_is_told_as_such(at: str) -> None:
+    with pytest.raises(Invalid, match="is no range"):
+        parse(at, [])
+
+
+def test_a_short_key_is_a_path() -> None:
+    assert isinstance(parse("b", [])[1], Path) and isinstance(parse("L.b", [])[1], Path)
