@@ -28,9 +28,19 @@ class Lines:
 def clean(line: str) -> str:
     """A line as a terminal would show it: what a carriage return overwrote and all escape codes are gone."""
     if "\r" in line:
-        line = line.rstrip("\r")
-        line = line[line.rfind("\r") + 1:]
+        line, offset = _visible(line)
+        line = line[offset:]
     return ESCAPE.sub("", line) if "\x1b" in line else line
+
+
+def _visible(row: str) -> tuple[str, int]:
+    """A line up to its last text, and where that begins: what only blanks or codes were written over stands."""
+    while "\r" in row:
+        head, _, tail = row.rpartition("\r")
+        if ESCAPE.sub("", tail).strip():
+            return row, len(head) + 1
+        row = head
+    return row, 0
 
 
 def split(text: str) -> Lines:
@@ -38,7 +48,7 @@ def split(text: str) -> Lines:
     rows = text.split("\n")
     if rows and not rows[-1]:
         rows.pop()
-    if max(map(len, rows), default=0) > _LONG or ("\r" in text and any([_failed(row, row.rstrip("\r").rfind("\r") + 1) for row in rows])):
+    if max(map(len, rows), default=0) > _LONG or ("\r" in text and any([_failed(*_visible(row)) for row in rows])):
         return _split_long(text, rows)
     if "\r" in text or "\x1b" in text:
         rows = [clean(row) for row in rows]
@@ -66,8 +76,7 @@ def _split_long(text: str, rows: list[str]) -> Lines:
     glued = bytearray()
     at = 0
     for number, row in enumerate(rows, 1):
-        shown = row.rstrip("\r") if "\r" in row else row
-        offset = shown.rfind("\r") + 1 if "\r" in shown else 0
+        shown, offset = _visible(row)
         pieces = [shown[offset:]] if len(shown) - offset <= _LONG else _pieces(shown, offset)
         cuts = [(begin, end, ALONE) for begin, end in _failed(shown, offset)]
         for k, piece in enumerate(pieces):

@@ -90,3 +90,9 @@ def test_a_failure_that_was_overwritten_stands_on_a_line_of_its_own() -> None:
 
 def test_progress_that_was_overwritten_is_gone() -> None:
     assert split("1%\r50%\r100%\nnext\r\n").texts == ["100%", "next"]
+
+
+@pytest.mark.parametrize("end", ["\r", "\r   ", "\r\x1b[K", "\r \r"])
+def test_what_only_blanks_were_written_over_stands(end: str) -> None:
+    assert clean("Downloading numpy" + end) == "Downloading numpy"
+    assert split("x" * 400 + "\nDownloading\rnumpy" + end + "\n").texts[-1] == "numpy"
