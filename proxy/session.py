@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from byref.proxy.reader import Page, Status
 
 HASH = 8  # bytes of a hash in the store
+WINDOW = 400  # views of a context that count as shown: a conversation that long has been compacted or trimmed, said or not
 
 
 class Memory:
@@ -59,8 +60,9 @@ class Memory:
         """What counts as shown for a call that began at this tick. Every `enter` needs its `leave`."""
         with self._lock:
             self._flying += 1
-            late = began < self.tick
-            return Seen(_before(self._lines, self._hashed_lines, began, late), _before(self._terms, self._hashed_terms, began, late), True)
+            bounded = began < self.tick or self.tick > WINDOW
+            return Seen(_before(self._lines, self._hashed_lines, began, bounded),
+                        _before(self._terms, self._hashed_terms, began, bounded), True)
 
     def leave(self) -> None:
         """The call is over; nothing reads the dictionaries for it any more."""
@@ -76,8 +78,7 @@ class Memory:
             if tick == self.known + 1:  # else another process or thread put views in between: they are yet to be loaded
                 self.known = tick
             for held, new in ((self._lines, lines), (self._terms, terms)):
-                for text in new:
-                    held.setdefault(text, tick)
+                held.update(dict.fromkeys(new, tick))
 
     def forget(self) -> None:
         """The context was compacted: nothing counts as shown any more."""
@@ -86,7 +87,7 @@ class Memory:
 
 
 class _Before:
-    """The texts shown up to a tick: first what is held as text, then what is held as a hash."""
+    """The texts shown up to a tick, within the window: first what is held as text, then what is held as a hash."""
 
     __slots__ = ("began", "hashed", "live")
 
@@ -94,18 +95,19 @@ class _Before:
         self.live, self.hashed, self.began = live, hashed, began
 
     def __contains__(self, text: object) -> bool:
-        if self.live.get(text, self.began + 1) <= self.began:  # type: ignore[call-overload]
+        oldest = self.began - WINDOW
+        if oldest < self.live.get(text, oldest) <= self.began:  # type: ignore[call-overload]
             return True
-        return bool(self.hashed) and isinstance(text, str) and self.hashed.get(short_hash(text), self.began + 1) <= self.began
+        return bool(self.hashed) and isinstance(text, str) and oldest < self.hashed.get(short_hash(text), oldest) <= self.began
 
 
-def _before(live: dict[str, int], hashed: dict[bytes, int], began: int, late: bool) -> Container[str]:
-    return _Before(live, hashed, began) if late or hashed else live
+def _before(live: dict[str, int], hashed: dict[bytes, int], began: int, bounded: bool) -> Container[str]:
+    return _Before(live, hashed, began) if bounded or hashed else live
 
 
 def _collect(into: dict[bytes, int], hashes: bytes, tick: int) -> None:
     for at in range(0, len(hashes), HASH):
-        into.setdefault(hashes[at:at + HASH], tick)
+        into[hashes[at:at + HASH]] = tick
 
 
 def hashes(texts: Iterable[str]) -> bytes:

@@ -87,7 +87,7 @@ def test_a_session_has_a_name_and_by_default_it_is_the_scope() -> None:
 def test_memory_counts_a_text_from_the_tick_that_showed_it() -> None:
     memory = Memory()
     memory.add(1, ["one"], ["t"])
-    memory.add(2, ["two", "one"], [])
+    memory.add(2, ["two"], [])
     early, late = memory.enter(1), memory.enter(2)
     assert "one" in early.lines and "two" not in early.lines and "t" in early.terms
     assert "two" in late.lines and "three" not in late.lines
@@ -138,3 +138,18 @@ def test_what_is_new_in_an_output_that_was_shown_before_stands_whatever_it_is_wo
         view = session.capture(tool="shell", args={"command": "cat handlers.py"}, output=CODE.replace("* 30)", "* 31)"))
         data = [line for line in view.text.splitlines() if line.strip() and "«" not in line]
         assert "    return account_30.ledger.post(request.amount * 31)" in data and len(data) < 8
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_a_line_counts_as_shown_within_the_window_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, resumed: bool) -> None:
+    monkeypatch.setattr("byref.proxy.session.WINDOW", 5)
+    text = "".join(f"{n} the quick brown fox jumps over the lazy dog\n" for n in range(40))
+    with byref.open(f"file:{tmp_path}", profile="safe") as gateway:
+        def session(turn: int) -> byref.Session:
+            return gateway.session("s", context="kept", scope="here") if resumed or not turn else first
+        first = session(0)
+        assert first.capture(tool="Read", args=0, output=text).passed
+        assert not session(1).capture(tool="Read", args=1, output=text).passed, "within it"
+        for turn in range(2, 8):
+            session(turn).capture(tool="Bash", args=turn, output=f"turn {turn}\n" * 50)
+        assert session(8).capture(tool="Read", args=8, output=text).passed, "the lines were shown too long ago"
