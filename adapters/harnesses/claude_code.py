@@ -170,15 +170,19 @@ def spent(lines: bytes) -> Sequence[Spent]:
     return list(found.values())
 
 
+# The start of a session may wait for the daemon; a compaction that went unnoticed would leave lines as shown that are gone.
+_PATIENT = ("SessionStart", "PreCompact")
+
+
 def additions(hook: str, opening: str, server: Sequence[str], *, project: bool) -> Mapping[str, Json]:
     """What `byref install` adds: by file, below the folder of settings, what is merged into its JSON, or its whole text.
 
-    hook: the command line that every event goes to; opening: for the start of a session, which may take longer. server: the
+    hook: the command line that every event goes to; opening: for the events that may take longer. server: the
     command of the MCP server. A plugin would bring the same by way of a marketplace, whose copies and lists of its own would
     stay behind when it goes; settings load the same way in a terminal and under `claude -p`, and come out byte for byte.
     """
     def group(event: str) -> Json:
-        handler: Json = {"type": "command", "command": opening if event == "SessionStart" else hook, "timeout": TIMEOUT}
+        handler: Json = {"type": "command", "command": opening if event in _PATIENT else hook, "timeout": TIMEOUT}
         return {"matcher": TOOLS, "hooks": [handler]} if "ToolUse" in event else {"hooks": [handler]}
 
     settings: dict[str, Json] = {

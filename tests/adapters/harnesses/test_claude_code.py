@@ -225,3 +225,10 @@ def test_what_is_installed_is_found_again_whatever_python_it_names() -> None:
 def test_the_skill_is_short_and_says_when_to_fetch_and_when_to_repeat() -> None:
     assert claude_code.SKILL.startswith("---\nname: byref\n") and len(claude_code.SKILL) < 1500
     assert "fetch" in claude_code.SKILL and "BYREF=off" in claude_code.SKILL
+
+
+def test_a_session_s_start_and_a_compaction_wait_for_the_daemon() -> None:
+    added: Any = claude_code.additions("quick", "patient", ["byref"], project=False)
+    hooks = added["settings.json"]["hooks"]
+    waiting = {event for event, groups in hooks.items() for group in groups for hook in group["hooks"] if hook["command"] == "patient"}
+    assert waiting == {"SessionStart", "PreCompact"}
