@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from byref.filters.failures import is_failure, strong
+from byref.filters.units import ANCHOR, Units
 
 # ECMA-48 control sequences, OSC strings and two-character escapes
 ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-_])")
@@ -23,6 +24,17 @@ class Lines:
     numbers: list[int] | None
     glued: bytearray | None
     address: Callable[[int, int], str]
+
+    def units(self, *, texts: list[str] | None = None, rank: bytearray | None = None, worth: list[int] | None = None,
+              labels: list[str] | None = None, strictness: int = 100) -> Units:
+        """One unit a piece, the first and the last as anchors. texts: the pieces without their line numbers, the labels."""
+        texts = self.texts if texts is None else texts
+        n = len(texts)
+        rank = bytearray(n) if rank is None else rank
+        if n:
+            rank[0], rank[-1] = max(rank[0], ANCHOR), max(rank[-1], ANCHOR)
+        return Units(texts, self.address, rank, [0] * n if worth is None else worth, keys=[row.strip() for row in texts], glued=self.glued,
+                     labels=labels, total=self.numbers[-1] if self.numbers else n, strictness=strictness)
 
 
 def clean(line: str) -> str:

@@ -47,8 +47,7 @@ class Diff:
                     rank[i] = MUST
                 elif files[first] > _DATA:
                     worth[i] = 0
-        return Units(lines.texts, lines.address, rank, worth, keys=[t.strip() for t in lines.texts], glued=lines.glued,
-                     total=lines.numbers[-1] if lines.numbers else n, strictness=0 if len(text) < 12_000 else 100)
+        return lines.units(rank=rank, worth=worth, strictness=0 if len(text) < 12_000 else 100)
 
 
 SHAPE = Diff()

@@ -7,7 +7,7 @@ from byref.filters.failures import mark, mark_summary, suspects
 from byref.filters.lines import split
 from byref.filters.narrow import narrowed, program
 from byref.filters.patterns import any_of
-from byref.filters.units import ANCHOR, Units
+from byref.filters.units import Units
 from byref.proxy.contracts import Call
 
 _STAMP = any_of(
@@ -40,12 +40,7 @@ class Log:
 
     def units(self, text: str, call: Call) -> Units:
         lines = split(text)
-        n = len(lines.texts)
-        units = Units(lines.texts, lines.address, bytearray(n), [-4 if _PROGRESS.match(row) else 0 for row in lines.texts],
-                      keys=[t.strip() for t in lines.texts], glued=lines.glued, total=lines.numbers[-1] if lines.numbers else n,
-                      strictness=0 if narrowed(call) else 100)
-        if n:
-            units.rank[0] = units.rank[-1] = ANCHOR
+        units = lines.units(worth=[-4 if _PROGRESS.match(row) else 0 for row in lines.texts], strictness=0 if narrowed(call) else 100)
         mark(units, suspects(units.texts))
         mark_summary(units)
         return units

@@ -66,10 +66,7 @@ class Tests:
                 rank[i] = MUST
             elif _SECTION.match(row):
                 rank[i] = ANCHOR
-        if n:
-            rank[0], rank[-1] = max(rank[0], ANCHOR), max(rank[-1], ANCHOR)
-        units = Units(texts, lines.address, rank, worth, keys=[t.strip() for t in texts], glued=lines.glued,
-                      total=lines.numbers[-1] if lines.numbers else n, strictness=0 if narrowed(call) else 100)
+        units = lines.units(rank=rank, worth=worth, strictness=0 if narrowed(call) else 100)
         mark(units, [i for i in suspects(texts) if worth[i] >= 0])
         return units
 
