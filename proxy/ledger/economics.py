@@ -1,0 +1,66 @@
+"""What a view is worth: the price of tokens that are sent once and read again on every later request.
+
+All amounts are in prices of one uncached input token, so they hold for every model of a price regime. With r the price of a cached
+read, w of a cache write, a of an output token, R, V and F the tokens of the raw output, of its view and of what a second request
+brings, P those of the prefix, T the number of later requests, o the output tokens of the second request:
+
+    K(T) = w + r T                                    one token, sent and then read T times; without a cache 1 + T
+    raw  = R K                                        view = V K + p (r (P + V) + a o + (o + F) K)
+    view wins where p < p* = (R - V) K / (r (P + V) + a o + (o + F) K)
+
+p is the expected number of extra requests, a fetch or the call made again, that the view brings about. The formulas follow from
+how providers bill prompt caching: a token is written once at w, and each request reads the whole prefix at r.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ASKING = 150  # output tokens of a request that fetches or repeats: a call and a line of text
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """A price regime. read, write, output: prices of a cached read, a cache write and an output token; an input token is 1."""
+
+    name: str
+    read: float
+    write: float
+    output: float
+
+    def keep(self, later: int) -> float:
+        """K: the price of one token that is sent and then read by so many later requests."""
+        return self.write + self.read * later
+
+    def extra(self, *, prefix: int, view: int, fetched: int, later: int, asking: int = ASKING) -> float:
+        """The price of one extra request: reading all so far, writing the call, keeping call and answer."""
+        return self.read * (prefix + view) + self.output * asking + (asking + fetched) * self.keep(later)
+
+    def view(self, *, view: int, extra: float, prefix: int, fetched: int, later: int, asking: int = ASKING) -> float:
+        """The price of a view with `extra` expected extra requests. That of the raw output is raw x keep(later)."""
+        return view * self.keep(later) + extra * self.extra(prefix=prefix, view=view, fetched=fetched, later=later, asking=asking)
+
+    def break_even(self, *, raw: int, view: int, prefix: int, fetched: int, later: int, asking: int = ASKING) -> float:
+        """p*: the expected extra requests up to which the view costs less than the raw output."""
+        return (raw - view) * self.keep(later) / self.extra(prefix=prefix, view=view, fetched=fetched, later=later, asking=asking)
+
+    def rewriting(self, *, rewritten: int, behind: int) -> float:
+        """Later requests beyond which it pays to rewrite so many tokens with so many cached ones behind them: ((w - r) / r) S / x.
+
+        All behind the change has to be written again. Infinite where reads cost nothing.
+        """
+        return (self.write - self.read) / self.read * behind / rewritten if self.read and rewritten else float("inf")
+
+    def definition(self, *, tokens: int, requests: int) -> float:
+        """The price of a tool's definition over so many requests: d (w + r (N - 1))."""
+        return tokens * self.keep(requests - 1) if requests else 0.0
+
+
+# Multipliers of list prices as the package genai-prices 0.2.3 gives them (November 2026); the fourth and fifth are the range below.
+REGIMES = (
+    Prices("Claude 4.x", read=0.1, write=1.25, output=5),
+    Prices("GPT-5, Gemini 2.5 Pro", read=0.1, write=1, output=8),
+    Prices("DeepSeek V4 Flash", read=0.02, write=1, output=4),
+    Prices("read .05", read=0.05, write=1.25, output=5),
+    Prices("read .025", read=0.025, write=1.25, output=5),
+    Prices("no cache", read=1, write=1, output=5),
+)
