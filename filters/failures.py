@@ -7,6 +7,7 @@ from functools import cache
 from itertools import accumulate
 
 from byref.filters.patterns import any_of
+from byref.filters.templates import templates
 from byref.filters.units import ALWAYS, ANCHOR, MUST, PLAIN, Units
 from byref.proxy.text import pattern
 
@@ -44,6 +45,11 @@ _SUMMARY = any_of(
     r"^(?:added )?\d+ (?:upgraded|packages?|errors?|warnings?|failures?)\b", flags=re.I)
 _COUNT = re.compile(r"\b\d+ (?:failed|passed|errors?|warnings?)\b", re.I)
 _COUNTED = ("failed", "passed", "error", "warning")
+# A name that places a failure: two that differ in it are two, however many there are.
+_PLACED = re.compile(r"[\w/]\.\w{1,8}[:(]\d+|\bline \d+|::")
+_NUMBER = re.compile(r"\d+")
+_MANY = 50  # distinct failures of one template, from which a number that is another in most of them is an id
+_VALUES = 12  # different values that a number may have and be no id: a code, a host, an attempt
 FOOT = 12  # lines at the end that may hold a summary
 _AROUND = 9  # indented lines to each side of a failure
 
@@ -95,18 +101,43 @@ def _counts(line: str) -> bool:
 
 
 def mark(units: Units, indexes: list[int]) -> None:
-    """Ranks failures as MUST; of those that say the same, the first and the last, the first with the count."""
+    """Ranks failures as MUST; of those that say the same, the first and the last, the first with the count.
+
+    Of many that differ in ids alone the telling ones stand; gaps state the number of the others.
+    """
     first: dict[str, list[int]] = {}
     for i in indexes:
         first.setdefault(masked(units.texts[i]), []).append(i)
-    for same in first.values():
-        for i in {same[0], same[-1]}:
-            _neighbours(units, i)
-        for i in (same[0], same[-1]):
-            units.rank[i] = max(units.rank[i], MUST)
+    ordinary = alike(list(first)) if len(first) > _MANY else frozenset()
+    for k, same in enumerate(first.values()):
         units.failures[same[0]] = 1
         if len(same) > 2:
             units.repeats[same[0]] = (len(same), units.address(same[-1], same[-1]))
+        if k not in ordinary:
+            for i in {same[0], same[-1]}:
+                _neighbours(units, i)
+            for i in (same[0], same[-1]):
+                units.rank[i] = max(units.rank[i], MUST)
+
+
+def alike(failures: list[str]) -> frozenset[int]:
+    """Which of these distinct failures say no more than others do: many of one template that differ in ids alone.
+
+    Of those the first, the last, and the first with each value of a number that has few are not among them.
+    """
+    groups: dict[bytes, list[int]] = {}
+    for k, key in enumerate(templates(failures)):
+        groups.setdefault(key, []).append(k)
+    out: set[int] = set()
+    for group in groups.values():
+        if len(group) > _MANY and not _PLACED.search(failures[group[0]]):
+            columns: dict[int, dict[str, int]] = {}
+            for k in group:
+                for place, value in enumerate(_NUMBER.findall(failures[k])):
+                    columns.setdefault(place, {}).setdefault(value, k)
+            few = [values.values() for values in columns.values() if len(values) <= _VALUES]
+            out.update(set(group).difference((group[0], group[-1]), *few))
+    return frozenset(out)
 
 
 def is_summary(line: str) -> bool:

@@ -233,7 +233,8 @@ def _pick(scores: list[int], sizes: list[int], units: Units, shown: bytearray | 
         if shown is None:
             return bytearray(b"\1") * n
         return bytearray(not flag or level == ALWAYS for flag, level in zip(shown, rank, strict=True))
-    near = [0] * 6 + list(accumulate(scores))
+    # what a line is worth less than nothing is its own affair
+    near = [0] * 6 + list(accumulate(scores if min(scores, default=0) >= 0 else [score if score > 0 else 0 for score in scores]))
     near += near[-1:] * 6
     # a line is weighed with its neighbours, so that blocks stay whole: two to each side fully, five at half
     smooth = [2 * own + c - b + (d - a) // 2 for own, a, b, c, d in zip(scores, near, near[3:], near[8:], near[11:], strict=False)]

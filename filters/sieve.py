@@ -10,7 +10,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
 
-from byref.filters.failures import FOOT, is_failure, is_summary, masked, strong
+from byref.filters.failures import FOOT, alike, is_failure, is_summary, masked, strong
 from byref.filters.lines import ESCAPE, clean
 from byref.filters.units import ALWAYS, ANCHOR, HIDDEN, MUST, PLAIN, Units
 from byref.proxy.contracts import Source
@@ -217,6 +217,9 @@ def _units(state: _Sieve, size: int) -> Units:
                   counts=[max(0, last - first + head) for _, _, first, last, head, _ in spans],
                   sizes=[span[1] - span[0] if level == HIDDEN else len(text) + 1
                          for span, level, text in zip(spans, rank, texts, strict=True)])
+    failing = [i for i, level in enumerate(rank) if level == MUST and spans[i][4] and spans[i][5]]
+    for k in alike([masked(texts[i]) for i in failing]):
+        rank[failing[k]] = PLAIN
     firsts = [span[2] for span in spans]
     for start, count, last in state.same.values():
         if start < 0:
