@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import compress
 from operator import not_
@@ -10,14 +10,15 @@ from operator import not_
 from byref.filters.detect import SAMPLE, detect
 from byref.filters.lines import GOES_ON
 from byref.filters.narrow import program
+from byref.filters.ruling import Rule, apply, chosen
 from byref.filters.select import PLANS, Plan, Selection, names, select
 from byref.filters.shapes.binary import is_binary
 from byref.filters.shapes.binary import units as binary_units
 from byref.filters.sieve import HUGE, sieve
 from byref.filters.units import ALWAYS, HIDDEN, MUST, Units
-from byref.proxy.contracts import Call, Gap, Part, Seen, Source, View
+from byref.proxy.contracts import Call, Gap, Part, RuleFile, Seen, Source, View
 from byref.proxy.errors import ConfigError
-from byref.proxy.text import SMALL, estimate, main_part
+from byref.proxy.text import SMALL, estimate, main_part, mapped
 
 # All that is ours in a view: a head starts with a ref; a gap with an address; a repeat with its count; a part's name stands alone.
 _NAMES = 1200  # characters of names in one gap: beyond, they are a list and no scent
@@ -26,22 +27,27 @@ _CANDIDATES = 200  # names that are tried for one gap
 _SHORT = 14  # characters of a program's name in a head
 _HEAD = 20  # tokens of a head, at most
 _NO_DIGITS = {digit: None for digit in range(48, 58)}
+_LETTERS = bytes(code if chr(code).isalpha() and code < 128 else 32 for code in range(256))
 _JSON_MAX = 32 << 20  # bytes of JSON that are cut into records; beyond, lines are sieved
 _PART = re.compile(r"[\w.-]{1,32}")
 _NOT_UTF8 = re.compile("[\ud800-\udfff]")
 MARKER = re.compile(r"«(?:r[a-z2-7]{10}\b|(?:[\w.-]{1,32}:)?(?:L\d|b\d|\$)|×\d|[\w.-]{1,32}»)[^«»\n]*»?")
 
 
-def view(ref: str, parts: Sequence[tuple[Part, Source]], call: Call, seen: Seen, profile: str = "auto", budget: int | None = None) -> View:
-    """The view of an output. budget: at most about so many tokens. Raises `ConfigError` for a profile that does not exist."""
+def view(ref: str, parts: Sequence[tuple[Part, Source]], call: Call, seen: Seen, profile: str = "auto", budget: int | None = None,
+         rules: tuple[RuleFile, ...] = (), fault: Callable[[str], None] | None = None) -> View:
+    """The view of an output. budget: at most about so many tokens. rules: those that go before ours; `fault` is told of one that
+    cannot be used. Raises `ConfigError` for a profile that does not exist."""
     if profile not in PLANS:
         raise ConfigError(f"no profile {profile!r}; there are {', '.join(PLANS)}")
     plan = PLANS[profile]
     if budget is not None:
         plan = replace(plan, cap=max(200, budget * 3 // max(1, sum(source.size > 0 for _, source in parts))))
     main = main_part([part.name for part, _ in parts])
-    cut = [_part(part, source, call, seen, plan, part.name == main) for part, source in parts]
-    size, total = sum(source.size for _, source in parts), sum(c.size for c in cut)
+    size = sum(source.size for _, source in parts)
+    known = chosen(call, rules, fault) if size > SMALL else []
+    cut = [_part(part, source, call, seen, plan, part.name == main, known) for part, source in parts]
+    total = sum(c.size for c in cut)
     reduced = [c for c in cut if c.gaps or c.changed]
     head = _head(ref, call, cut) if reduced else ""
     unnamed = [part for part, _ in parts if not _PART.fullmatch(part.name)]  # no marker could name them
@@ -83,15 +89,17 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan, main: bool) -> _Cut:
+def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan, main: bool, rules: Sequence[Rule]) -> _Cut:
     raw = None
     if source.size < HUGE or (source.size < _JSON_MAX and _text(source.read(0, 4096)).lstrip()[:1] in ("{", "[")):
         raw = _text(source.read())
-        shape, units = detect(raw, call, part.media)
+        named = {rule.shape for rule in rules} - {""}
+        shape, units = detect(raw, call, part.media, named.pop() if len(named) == 1 else "")
     if raw is None or (source.size >= HUGE and shape not in ("json", "binary")):
         raw = None
         odd = is_binary(_text(source.read(0, SAMPLE)))
         shape, units = ("binary", binary_units(source.size)) if odd else ("text", sieve(source))
+    apply(units, rules)
     cut = _Cut(raw, shape, units, select(units, call, seen, plan), main)
     out: list[str] = []
     keep, n = cut.selection.keep, len(units.texts)
@@ -120,10 +128,19 @@ def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan, main: 
             pairs = zip(units.heads, units.heads[1:], keep, keep[1:], strict=False)
             cut.fewer += sum([len(head) // 8 for head, after, first, second in pairs if head == after and first and second])
         cut.fewer += max(0, source.size - len(text)) // 512  # no token is longer than 128 characters, whatever they are
+        if cut.fewer < _HEAD and cut.gaps:
+            cut.fewer += max(0, _words(units, keep) - sum(map(len, compress(cut.selection.rows, map(not_, keep)))) * 4 // 3)
     cut.text = text = _printable(text)
     cut.changed = units.rendered or len(text) < source.size - 40
     cut.size = len(text) if text.isascii() else len(text.encode())
     return cut
+
+
+def _words(units: Units, keep: bytearray) -> int:
+    """How many words the hidden units hold, those inside paths and identifiers counted: each is a token or more, in any tokenizer."""
+    heads = units.heads or [""] * len(keep)
+    hidden = "\n".join([head + text for head, text, flag in zip(heads, units.texts, keep, strict=True) if not flag])
+    return len(mapped(hidden, _LETTERS).split())
 
 
 def _block(out: list[str], units: Units, i: int, j: int) -> None:
@@ -155,7 +172,7 @@ def _block(out: list[str], units: Units, i: int, j: int) -> None:
             while m < j and heads[m] == head:
                 m += 1
             if m - k > 1:
-                out.append(_escaped(head[:-1]) + "\n")
+                out.append(_escaped(head if head[-1] == "/" else head[:-1]) + "\n")
                 out.extend(_escaped(texts[x]) + "\n" for x in range(k, m))
             else:
                 out.append(_escaped(head + texts[k]) + "\n")

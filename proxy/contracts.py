@@ -140,6 +140,15 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
+class RuleFile:
+    """A file that says what matters in a command's output, as TOML. name: of the file, without `.toml`; place: where it lies."""
+
+    name: str
+    text: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
 class Gap:
     """What a view leaves out. address: what fetch takes, without the part. count is in units of that name."""
 

@@ -1,0 +1,271 @@
+"""Rules: what is known of a command's output, as patterns in a TOML file. They say what stands, what goes first, what repeats.
+
+A rule adds ranks and worth to the units that a shape made; it runs no code, and its patterns are RE2, over the whole text at once.
+The rules of byref are the files of `filters/rules/`; those of a user or a project are passed in as texts. A file is parsed when a call
+is its business: until then only its `argv` is looked at.
+"""
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import accumulate
+from operator import add
+
+from byref.filters.argv import Words, begins, commands, module, name_of
+from byref.filters.failures import mark, masked, suspects
+from byref.filters.lines import GOES_ON
+from byref.filters.units import ALWAYS, ANCHOR, HIDDEN, MUST, PLAIN, Units
+from byref.proxy.contracts import Call, RuleFile
+from byref.proxy.errors import ByrefError, ConfigError
+from byref.proxy.text import pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from byref.proxy.text import Pattern
+
+KEYS = ("always", "must", "keep", "drop", "group")
+FOLDER = os.path.join(os.path.dirname(__file__), "rules")
+NOISE = -40  # quarters: the worth of what a rule drops, as of a passing test
+_HEAD = 2048  # bytes of a file in which its argv stands
+_ARGV = re.compile(r"^argv\s*=\s*\[((?:[\s,]++|#[^\n]*+|\"[^\"\n\\]*+\"|'[^'\n]*+')*+)\]", re.M)
+_TEXT = re.compile(r"#[^\n]*+|\"([^\"\n\\]*+)\"|'([^'\n]*+)'")
+_ENDS = 2  # lines of a group that stand: the first and the last
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One file. argv: the word sequences with which its commands start; shape: asked first; the others are RE2 patterns by what they do."""
+
+    name: str
+    argv: tuple[Words, ...]
+    shape: str = ""
+    always: tuple[str, ...] = ()
+    must: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    group: tuple[str, ...] = ()
+
+
+# -- finding ----------------------------------------------------------------------------------------
+
+def chosen(call: Call, extra: tuple[RuleFile, ...] = (), fault: Callable[[str], None] | None = None) -> list[Rule]:
+    """The rules of the commands that a call runs, in their order, each once. extra: files that go before ours, the first before the next.
+
+    A file that cannot be used is skipped, as if it were not there, and `fault` is told why.
+    """
+    rules: list[Rule] = []
+    for words in commands(call):
+        for file in _files(words, extra):
+            try:
+                rule = parsed(file)
+                for key in KEYS:
+                    compiled(getattr(rule, key))
+            except ByrefError as problem:
+                if fault is not None:
+                    fault(str(problem))
+                continue
+            if rule not in rules:
+                rules.append(rule)
+            break
+    return rules
+
+
+def _files(words: Words, extra: tuple[RuleFile, ...]) -> list[RuleFile]:
+    """The files whose argv the words start with, the best first: the longest argv, then the order of the files."""
+    table = _table(extra)
+    inner = module(words)
+    for start in (words, inner) if inner is not words else (words,):
+        hits = [(-len(argv), at, order, file) for argv, order, file in table.get(name_of(start[0]), ()) if (at := begins(argv, start))]
+        if hits:
+            return [file for _, _, _, file in sorted(hits, key=lambda hit: hit[:3])]
+    return []
+
+
+@lru_cache(maxsize=64)
+def _table(extra: tuple[RuleFile, ...]) -> dict[str, list[tuple[Words, int, RuleFile]]]:
+    """By the first word: argv, place in the order, file. A file hides those of the same name behind it, if its argv can be read."""
+    table: dict[str, list[tuple[Words, int, RuleFile]]] = {}
+    names: set[str] = set()
+    for order, file in enumerate((*extra, *builtin())):
+        found = argv_of(file.text)
+        if found and file.name not in names:
+            names.add(file.name)
+            for argv in found:
+                table.setdefault(argv[0], []).append((argv, order, file))
+    return table
+
+
+@cache
+def builtin() -> tuple[RuleFile, ...]:
+    """The rules of byref itself, each with the start of its text alone: enough to find it by."""
+    files = []
+    for name in sorted(os.listdir(FOLDER)) if os.path.isdir(FOLDER) else ():
+        if name.endswith(".toml"):
+            place = os.path.join(FOLDER, name)
+            files.append(RuleFile(name[:-5], _start(place), place))
+    return tuple(files)
+
+
+def _start(place: str) -> str:
+    with open(place, "rb", buffering=0) as file:
+        return file.read(_HEAD).decode("utf-8", "replace")
+
+
+def argv_of(text: str) -> tuple[Words, ...]:
+    """The argv of a rule's text by a look at its start; empty where there is none that can be read so."""
+    found = _ARGV.search(text)
+    if found is None:
+        return ()
+    texts = [(m[1] or m[2] or "").split() for m in _TEXT.finditer(found[1])]
+    return tuple(tuple(words) for words in texts if words)
+
+
+# -- parsing ----------------------------------------------------------------------------------------
+
+@lru_cache(maxsize=256)
+def parsed(file: RuleFile) -> Rule:
+    """The rule in a file. Raises `ConfigError`."""
+    import tomllib
+    text = file.text
+    if file.place.startswith(FOLDER):
+        with open(file.place, encoding="utf-8") as whole:
+            text = whole.read()
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise ConfigError(f"rule {file.place}: this is no TOML: {problem}") from None
+    lists: dict[str, tuple[str, ...]] = {}
+    for key in ("argv", *KEYS):
+        value = table.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise ConfigError(f"rule {file.place}: {key} is a list of texts")
+        lists[key] = tuple(value)
+    shape = table.get("shape", "")
+    if not isinstance(shape, str):
+        raise ConfigError(f"rule {file.place}: shape is the name of a shape")
+    argv = tuple(tuple(one.split()) for one in lists.pop("argv"))
+    return Rule(file.name, argv, shape, **lists)
+
+
+@lru_cache(maxsize=1024)
+def compiled(sources: tuple[str, ...]) -> tuple[Pattern, ...]:
+    """Patterns over UTF-8 bytes, ^ and $ at line ends; those that stay within a line as one. Raises `Invalid`."""
+    within = [source for source in sources if "\\n" not in source and "(?s" not in source]
+    for source in sources:
+        pattern(f"(?m){source}")
+    joined = [f"(?m){'|'.join(f'(?:{source})' for source in within)}"] if within else []
+    return tuple(pattern(source) for source in (*joined, *(f"(?m){source}" for source in sources if source not in within)))
+
+
+@lru_cache(maxsize=1024)
+def one(source: str) -> Pattern:
+    """One pattern as it is applied. Raises `Invalid`."""
+    return pattern(f"(?m){source}")
+
+
+# -- applying ---------------------------------------------------------------------------------------
+
+class Page:
+    """The text of units as a tool printed it, and the units that a match in it covers."""
+
+    __slots__ = ("_ends", "_starts", "_units", "data")
+
+    def __init__(self, units: Units) -> None:
+        texts, glued = units.texts, units.glued
+        for before in (units.heads, units.labels):
+            if before is not None:
+                texts = [head + text for head, text in zip(before, texts, strict=True)]
+        self._units = units
+        # what goes on within a long line is joined to it
+        joints = [1] * len(texts) if glued is None else [int(flag != GOES_ON) for flag in glued[1:]] + [1]
+        text = "\n".join(texts) if glued is None else "".join([row + "\n" * joint for row, joint in zip(texts, joints, strict=True)])
+        self.data = text.encode("utf-8", "surrogateescape")
+        sizes = map(len, texts if text.isascii() else [row.encode("utf-8", "surrogateescape") for row in texts])
+        self._ends = list(accumulate(map(add, sizes, joints)))
+        self._starts = None if glued is None else [k for k, flag in enumerate(glued) if flag != GOES_ON] or [0]
+
+    def units(self, sources: tuple[str, ...]) -> set[int]:
+        """The units that matches of the patterns cover; none that stands for hidden text."""
+        found: set[int] = set()
+        ends, rank = self._ends, self._units.rank
+        for source in compiled(sources) if sources else ():
+            for hit in source.finditer(self.data):
+                start, end = hit.span()
+                if start < end:  # what matches nothing says nothing
+                    first = bisect_right(ends, start)
+                    if end <= ends[first]:
+                        found.add(first)
+                    else:
+                        found.update(range(first, bisect_right(ends, end - 1) + 1))
+        return {k for k in found if rank[k] != HIDDEN}
+
+    def line(self, k: int) -> range:
+        """All units of the line that unit k is part of."""
+        if self._starts is None:
+            return range(k, k + 1)
+        at = bisect_right(self._starts, k)
+        return range(self._starts[at - 1], self._starts[at] if at < len(self._starts) else len(self._ends))
+
+    def groups(self, source: str) -> list[list[int]]:
+        """The first units of the lines that a pattern matches, by what its groups capture."""
+        alike: dict[tuple[bytes | None, ...], list[int]] = {}
+        for hit in one(source).finditer(self.data):
+            if hit.start() < hit.end():
+                k = self.line(bisect_right(self._ends, hit.start()))[0]
+                same = alike.setdefault(hit.groups(), [])
+                if not same or same[-1] != k:
+                    same.append(k)
+        return list(alike.values())
+
+
+def apply(units: Units, rules: Sequence[Rule]) -> None:
+    """Ranks and weighs units as rules say. Of several that speak of a line, what shows more wins: always, must, group, keep, drop.
+
+    Records that were rendered anew are no lines: their shape alone knows them.
+    """
+    if units.rendered or not units.texts or not any([getattr(rule, key) for rule in rules for key in KEYS]):
+        return
+    page = Page(units)
+    rank, worth = units.rank, units.worth
+    always, must, keep, drop = ({k for rule in rules for k in page.units(getattr(rule, key))} for key in ("always", "must", "keep", "drop"))
+    failing = suspects(units.texts)
+    fixed = always | must | set(failing) | {k for k, level in enumerate(rank) if level >= MUST}
+    for k in {k for first in drop for k in page.line(first)} - fixed - keep:
+        rank[k], worth[k] = PLAIN, min(worth[k], NOISE)
+    for k in keep - fixed:
+        rank[k], worth[k] = ANCHOR, max(worth[k], 0)
+    for rule in rules:
+        for source in rule.group:
+            for same in page.groups(source):
+                _repeat(units, [page.line(k) for k in same if fixed.isdisjoint(page.line(k))])
+    for k in always:
+        rank[k], worth[k] = ALWAYS, max(worth[k], 0)
+    _fail(units, must - always, failing)
+
+
+def _repeat(units: Units, lines: list[range]) -> None:
+    """Lines that are alike: the first and the last stand, the first with the count."""
+    if len(lines) <= _ENDS:
+        return
+    for line in lines:
+        for k in line:
+            units.rank[k], units.worth[k] = PLAIN, min(units.worth[k], NOISE)
+    for k in (*lines[0], *lines[-1]):
+        units.rank[k], units.worth[k] = ANCHOR, 0
+    units.repeats[lines[0][-1]] = (len(lines), units.address(lines[-1][0], lines[-1][-1]))
+
+
+def _fail(units: Units, must: set[int], failing: list[int]) -> None:
+    """Marks what a rule calls a failure, together with what says the same and was marked before, so that each counts once."""
+    for k in must:
+        units.worth[k] = max(units.worth[k], 0)
+    said = {masked(units.texts[k]) for k in must}
+    same = sorted(must | {k for k in failing if units.rank[k] in (PLAIN, ANCHOR, MUST) and masked(units.texts[k]) in said}) if must else []
+    for k in same:
+        units.failures.pop(k, None)
+        units.repeats.pop(k, None)
+    mark(units, same)
