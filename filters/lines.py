@@ -55,13 +55,16 @@ def _visible(row: str) -> tuple[str, int]:
     return row, 0
 
 
-def split(text: str) -> Lines:
-    """The lines of a text, in pieces of about 300 characters where they are longer."""
+def split(text: str, cutter: Callable[[str, int], list[str]] | None = None) -> Lines:
+    """The lines of a text, in pieces of about 300 characters where they are longer.
+
+    cutter: cuts a long line from one of its characters on, where a shape knows better; the pieces joined are the line.
+    """
     rows = text.split("\n")
     if rows and not rows[-1]:
         rows.pop()
     if max(map(len, rows), default=0) > _LONG or ("\r" in text and any([_failed(*_visible(row)) for row in rows])):
-        return _split_long(text, rows)
+        return _split_long(text, rows, cutter or pieces)
     if "\r" in text or "\x1b" in text:
         rows = [clean(row) for row in rows]
     return Lines(rows, None, None, lambda i, j: f"L{i + 1}" if i == j else f"L{i + 1}-{j + 1}")
@@ -80,7 +83,7 @@ def _failed(row: str, offset: int) -> list[tuple[int, int]]:
     return found
 
 
-def _split_long(text: str, rows: list[str]) -> Lines:
+def _split_long(text: str, rows: list[str], cutter: Callable[[str, int], list[str]]) -> Lines:
     texts: list[str] = []
     numbers: list[int] = []
     starts: list[int] = []  # characters from the start of the raw text
@@ -89,9 +92,10 @@ def _split_long(text: str, rows: list[str]) -> Lines:
     at = 0
     for number, row in enumerate(rows, 1):
         shown, offset = _visible(row)
-        pieces = [shown[offset:]] if len(shown) - offset <= _LONG else _pieces(shown, offset)
+        cutting = pieces if "\x1b" in shown else cutter  # half an escape code would stand as text
+        parts = [shown[offset:]] if len(shown) - offset <= _LONG else cutting(shown, offset)
         cuts = [(begin, end, ALONE) for begin, end in _failed(shown, offset)]
-        for k, piece in enumerate(pieces):
+        for k, piece in enumerate(parts):
             cuts.append((offset, offset + len(piece), GOES_ON if k else ALONE))
             offset += len(piece)
         for k, (begin, end, joint) in enumerate(cuts):
@@ -116,7 +120,7 @@ def _split_long(text: str, rows: list[str]) -> Lines:
     return Lines(texts, numbers, glued, address)
 
 
-def _pieces(row: str, start: int) -> list[str]:
+def pieces(row: str, start: int) -> list[str]:
     """Cuts row[start:] where it reads best, each piece at most _LONG characters."""
     out: list[str] = []
     n = len(row)
