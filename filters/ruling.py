@@ -254,6 +254,7 @@ def _repeat(units: Units, lines: list[range]) -> None:
     for line in lines:
         for k in line:
             units.rank[k], units.worth[k] = PLAIN, min(units.worth[k], NOISE)
+            units.repeats.pop(k, None)
     for k in (*lines[0], *lines[-1]):
         units.rank[k], units.worth[k] = ANCHOR, 0
     units.repeats[lines[0][-1]] = (len(lines), units.address(lines[-1][0], lines[-1][-1]))

@@ -187,6 +187,11 @@ def scope_here(folder: str | None = None, environ: Mapping[str, str] | None = No
     env = os.environ if environ is None else environ
     if env.get("BYREF_SCOPE"):
         return env["BYREF_SCOPE"]
+    return f"{os.getuid()}:{project_folder(folder)}"
+
+
+def project_folder(folder: str | None = None) -> str:
+    """The real path of the nearest ancestor that holds `.git`, else of the folder itself; by default of the working folder."""
     try:
         start = os.path.realpath(os.getcwd() if folder is None else folder)
     except FileNotFoundError:
@@ -195,10 +200,9 @@ def scope_here(folder: str | None = None, environ: Mapping[str, str] | None = No
     while not os.path.lexists(os.path.join(place, ".git")):
         above = os.path.dirname(place)
         if above == place:
-            place = start
-            break
+            return start
         place = above
-    return f"{os.getuid()}:{place}"
+    return place
 
 
 def store_folder(url: str) -> str | None:

@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
 
-    from byref.proxy.contracts import Clock, Store, Usage, Verified
+    from byref.proxy.contracts import Clock, RuleFile, Store, Usage, Verified
     from byref.proxy.intake import Output
     from byref.proxy.ledger.report import Report
     from byref.proxy.reader import Page
+    from byref.proxy.rulebook import Rulebook
 
 __all__ = ["Gateway", "Session", "open"]
 
@@ -65,6 +66,8 @@ class Gateway:
         self._shared = settings.url != "memory:"  # other processes may hold the same store
         self._store: Store | None = None
         self._closed = False
+        self._rulebook: Rulebook | None = None
+        self._problems: set[str] = set()
         try:
             self.store  # noqa: B018  a URL that cannot be used is told at once, a store that is down when it is needed
         except ConfigError:
@@ -166,7 +169,7 @@ class Gateway:
             # Who makes a call again in a context misses what its first view hid: then only what was shown collapses.
             profile = "safe" if call_again in seen.terms else self.settings.profile
             try:
-                view = self._view(store, ref, held, call, seen, profile, budget)
+                view = self._view(store, session.scope, ref, held, call, seen, profile, budget)
             except Exception as fault:  # the filters' fault costs the view, not the output nor its ref
                 warning = f"no view, the raw output passed: {self.faults.add('view', fault)}"
             finally:
@@ -215,11 +218,29 @@ class Gateway:
                 self._calls.clear()
             self._calls.setdefault((session.scope, session.name), {})[mark] = ref
 
-    def _view(self, store: Store, ref: str, held: Sequence[tuple[Part, Raw]], call: Call, seen: Seen, profile: str,
+    def _view(self, store: Store, scope: str, ref: str, held: Sequence[tuple[Part, Raw]], call: Call, seen: Seen, profile: str,
               budget: int | None) -> View:
         from byref.filters import render
         from byref.proxy.store.source import BytesSource
-        return render.view(ref, [(part, raw.source(store, BytesSource)) for part, raw in held], call, seen, profile, budget)
+        sources = [(part, raw.source(store, BytesSource)) for part, raw in held]
+        return render.view(ref, sources, call, seen, profile, budget, self.rules(scope), self._misruled)
+
+    def rules(self, scope: str) -> tuple[RuleFile, ...]:
+        """The rules of the user and of the project that a scope names, which go before those of byref. Raises nothing."""
+        from byref.proxy.rulebook import Rulebook
+        if self._rulebook is None:
+            self._rulebook = Rulebook(self.settings.home)
+        try:
+            return self._rulebook.files(scope)
+        except (OSError, ValueError) as fault:  # the home cannot be read: the rules of byref are left
+            self.faults.add("rules", fault)
+            return ()
+
+    def _misruled(self, problem: str) -> None:
+        """A rule that cannot be used is skipped; it is logged once."""
+        if problem not in self._problems:
+            self._problems.add(problem)
+            self.faults.add("rule", ConfigError(problem))
 
     def fetched(self, session: Session, page: Page) -> None:
         """Logs a second call. A store that cannot be written still answers."""

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from importlib import metadata
 
 import byref
-from byref.proxy import config
+from byref.proxy import config, rulebook
 from byref.proxy.errors import ByrefError, ConfigError
 from byref.proxy.faults import NAME as LOG
 from byref.proxy.frontends import install
 from byref.proxy.frontends.command import Command, say, scope_of
+from byref.proxy.frontends.trust import STATES
 from byref.proxy.frontends.upkeep import size
 from byref.proxy.gateway import open as open_gateway
 from byref.proxy.text import SMALL
@@ -118,9 +119,19 @@ def _run(args: argparse.Namespace) -> int:
         found.fine("faults", "none logged")
     for extra, missing in extras():
         found.fine(f"extra {extra}", f"not here: {', '.join(missing)}; pip install 'byref[{extra}]'" if missing else "installed")
+    _rules(found, home)
     _filtering(found, home)
     say("all is well\n" if not found.problems else f"{found.problems} problem{'s' * (found.problems > 1)} to mend\n")
     return 1 if found.problems else 0
+
+
+def _rules(found: Findings, home: str) -> None:
+    """How a project's own rules stand."""
+    for state in rulebook.states(home, config.project_folder()):
+        if state.state == "changed":
+            found.wrong("rules", f"{state.path} is not as it was trusted, so it does not count", "read it, then `byref trust`")
+        elif state.state != "gone":
+            found.fine("rules", f"{state.path}: {STATES[state.state] or 'trusted'}")
 
 
 def _filtering(found: Findings, home: str) -> None:

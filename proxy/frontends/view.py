@@ -62,7 +62,8 @@ def _stored(session: Session, ref: str, args: argparse.Namespace) -> None:
     sources = [(part, store.open(part.blob.digest)) for part in manifest.parts]
     if not args.raw:
         call = Call(manifest.tool, json.loads(manifest.arguments), manifest.exit_code, manifest.is_error, args.intent or "")
-        found = view(ref, sources, call, Seen(), session.gateway.settings.profile, args.budget)
+        found = view(ref, sources, call, Seen(), session.gateway.settings.profile, args.budget,
+                     session.gateway.rules(session.scope))
         if not found.passed:
             texts = [found.head, *found.texts]
             put("".join(text if text.endswith("\n") or not text or text is texts[-1] else text + "\n" for text in texts)

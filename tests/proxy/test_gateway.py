@@ -53,7 +53,7 @@ def test_profile_budget_and_all_that_is_known_of_a_call_reach_the_view(monkeypat
         session = gateway.session("a", task="speed it up")
         session.capture(**CALL, output=LOG, exit_code=3, is_error=True, intent="slow steps", said="I will run it", budget=300)
     call = Call("shell", CALL["args"], 3, True, "slow steps", "I will run it", "speed it up")
-    assert given == [(call, True, "lean", 300)]
+    assert [one[:4] for one in given] == [(call, True, "lean", 300)]
 
 
 def test_what_the_agent_wrote_is_known_to_later_calls(monkeypatch: pytest.MonkeyPatch) -> None:
