@@ -5,6 +5,7 @@ sessions: a unit is worth the terms in it that the context has not seen, and wha
 """
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,7 +13,7 @@ from itertools import accumulate, chain, compress, count
 from operator import ne, not_
 from typing import TypeAlias
 
-from byref.filters.units import ALWAYS, ANCHOR, HIDDEN, MUST, Units
+from byref.filters.units import ALWAYS, ANCHOR, HIDDEN, LAST, MUST, Units
 from byref.proxy.contracts import Call, Seen
 from byref.proxy.text import canonical, mapped, subwords, terms_by_line
 
@@ -35,8 +36,8 @@ class Plan:
 
 PLANS = {
     "safe": Plan(threshold=-1, cap=20_000),
-    "auto": Plan(threshold=60, cap=12_000),
-    "lean": Plan(threshold=140, cap=8_000),
+    "auto": Plan(threshold=150, cap=12_000),
+    "lean": Plan(threshold=240, cap=8_000),
 }
 # Characters: what a small output saves does not pay for a repeat. Up to the first only what was shown collapses,
 # from the second on the threshold is the plan's.
@@ -44,6 +45,7 @@ _WHOLE, _FULL = 800, 4000
 _WORDS = 6  # terms that a gap hides at least; its marker costs about as many tokens
 _SOUGHT = 60  # the same for what the caller said it looks for: a line that holds it stands, unless many do
 _ASKED = 12  # the worth of a line's share in a term that the call or the task itself names
+_LONG = 300  # characters of a unit from which its size weighs no more: a row, a piece of a line
 _BLOCK = 320  # characters in which units are picked once a cap binds
 # by rank: 1 for units that stand whatever they are worth; 1 for those that worth does not decide on
 _STANDS = bytes(level in (MUST, ALWAYS) for level in range(256))
@@ -71,6 +73,7 @@ _WORTH = (0,) * (_BELOW - 16) + _EXP + (_EXP[-1],) * 16
 _RARE = {1: 4, 2: 2, 3: 2, 4: 2, 5: 2}  # quarters off the odds of a term that stands so often
 _FORM = bytes.maketrans(b"bcdefghijklmnopqrstuvwxyzBCDEFGHIJKLMNOPQRSTUVWXYZ123456789", b"a" * 25 + b"A" * 25 + b"0" * 9)
 _HEX = frozenset("0123456789abcdef")
+_REF = re.compile(r"«(r[a-z2-7]{10})\b")
 _SHORT = 4  # characters of a term that is worth naming, at least
 
 
@@ -158,7 +161,17 @@ def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
         scores = [0 if hidden else score for score, hidden in zip(scores, shown, strict=True)]
     keep = _pick(scores, sizes, units, shown, plan, total)
     _close(keep, sizes, rows, units.rank, shown, plan)
+    if LAST in units.rank or any(["«r" in text for text in texts]):
+        barred = _unnamed(texts, rows, units.rank)
+        worth = {term: value for term, value in worth.items() if term not in barred}
     return Selection(keep, rows, worth)
+
+
+def _unnamed(texts: list[str], rows: list[list[str]], rank: bytearray) -> set[str]:
+    """Terms that no gap of ours may name: refs of what looks like a marker, and what only lines ranked LAST say."""
+    last = [level == LAST for level in rank]
+    ordinary = set().union(*compress(rows, map(not_, last)))
+    return set(_REF.findall("\n".join(texts))) | set().union(*compress(rows, last)) - ordinary
 
 
 def _sharers(lines: int) -> int:
@@ -233,25 +246,21 @@ def _pick(scores: list[int], sizes: list[int], units: Units, shown: bytearray | 
         if shown is None:
             return bytearray(b"\1") * n
         return bytearray(not flag or level == ALWAYS for flag, level in zip(shown, rank, strict=True))
-    # what a line is worth less than nothing is its own affair
-    near = [0] * 6 + list(accumulate(scores if min(scores, default=0) >= 0 else [score if score > 0 else 0 for score in scores]))
-    near += near[-1:] * 6
-    # a line is weighed with its neighbours, so that blocks stay whole: two to each side fully, five at half
-    smooth = [2 * own + c - b + (d - a) // 2 for own, a, b, c, d in zip(scores, near, near[3:], near[8:], near[11:], strict=False)]
+    density = _density(scores, sizes)
     keep, barred = rank.translate(_STANDS), rank.translate(_BARRED)
     if shown is not None:
         for i, flag in enumerate(shown):
             if flag and rank[i] != ALWAYS:
                 keep[i], barred[i] = 0, 1
     used = sum(compress(sizes, keep))
-    order = [i for i in compress(range(n), map(not_, barred)) if smooth[i] >= threshold or rank[i] == ANCHOR]
+    order = [i for i in compress(range(n), map(not_, barred)) if density[i] >= threshold or rank[i] == ANCHOR]
     if used > 4 * plan.cap:
         used = _fewer(keep, sizes, rank, plan)
     if used + sum([sizes[i] for i in order]) <= plan.cap:
         blocks = [order]
     else:
         anchors = [[i] for i in order if rank[i] == ANCHOR]
-        ranked = sorted((-(sum([smooth[i] for i in block]) // len(block)), block) for block in _blocks(order, sizes, rank))
+        ranked = sorted((-(sum([density[i] for i in block]) // len(block)), block) for block in _blocks(order, sizes, rank))
         blocks = anchors + [block for _, block in ranked]
     for block in blocks:
         size = sum([sizes[i] for i in block])
@@ -260,6 +269,23 @@ def _pick(scores: list[int], sizes: list[int], units: Units, shown: bytearray | 
                 keep[i] = 1
             used += size
     return keep
+
+
+def _density(scores: list[int], sizes: list[int]) -> list[int]:
+    """Worth a character of each unit, in 1/1024, with its neighbours': a long line has to say more than a short one to stand.
+
+    A unit is weighed with its neighbours, so that blocks stay whole: two to each side fully, five at half. What a neighbour
+    is worth less than nothing is its own affair.
+    """
+    worth = _smooth(scores, scores if min(scores, default=0) >= 0 else [score if score > 0 else 0 for score in scores])
+    size = [size if size < _LONG else _LONG for size in sizes]
+    return [(value << 10) // room for value, room in zip(worth, _smooth(size, size), strict=True)]
+
+
+def _smooth(own: list[int], around: list[int]) -> list[int]:
+    near = [0] * 6 + list(accumulate(around))
+    near += near[-1:] * 6
+    return [2 * value + c - b + (d - a) // 2 for value, a, b, c, d in zip(own, near, near[3:], near[8:], near[11:], strict=False)]
 
 
 def _blocks(order: list[int], sizes: list[int], rank: bytearray) -> list[list[int]]:
@@ -308,7 +334,7 @@ def _close(keep: bytearray, sizes: list[int], rows: list[list[str]], rank: bytea
         j = keep.find(1, i)
         if j < 0:
             j = n
-        if HIDDEN not in rank[i:j]:
+        if HIDDEN not in rank[i:j] and LAST not in rank[i:j]:
             fresh = shown is None or 0 in shown[i:j]
             size = sum(sizes[i:j])
             # a rule of seventy dashes is one token: a gap has to hide words

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from byref.proxy.contracts import Call
 
-PLAIN, ANCHOR, MUST, ALWAYS, HIDDEN = 0, 1, 2, 3, 4
+PLAIN, ANCHOR, MUST, ALWAYS, HIDDEN, LAST = 0, 1, 2, 3, 4, 5
 
 
 @dataclass(slots=True)
@@ -22,7 +22,8 @@ class Units:
         text, or a declared re-rendering of it (then `rendered`).
     address(i, j): the address of units i to j inclusive, as fetch takes it: `L12-40`, `b0-4096`, `$.results[3:9]`.
     rank: PLAIN, ANCHOR (headings, definitions, first and last: shown unless dear) MUST (a failure: stands unless the
-        context was shown it), ALWAYS (summaries and failing names) or HIDDEN: stands for a run of the raw text that no view shows.
+        context was shown it), ALWAYS (summaries and failing names) HIDDEN: stands for a run of the raw text that no view shows,
+        or LAST: stands only where nothing but what was shown is left out.
     worth: base worth of each unit in quarters, by the structure alone; select adds the rest.
     name: what a unit is called in the plural: lines, matches, tests, records.
     keys: what stands for the unit among lines already shown: its text without a line-number prefix, stripped.
