@@ -79,7 +79,7 @@ def problems(file: RuleFile, others: Sequence[RuleFile] = ()) -> list[str]:
     try:
         rule = ruling.parsed(file)
     except ByrefError as fault:
-        return [*found, str(fault).partition(file.place + ": ")[2] or str(fault)]
+        return [*found, str(fault)]
     found += _argv(rule, file, others)
     if rule.shape and rule.shape not in {shape.name for shape in known()}:
         found.append(f"shape: there is no {rule.shape!r}; take {', '.join(shape.name for shape in known())}")

@@ -10,7 +10,7 @@ from operator import not_
 from byref.filters.detect import SAMPLE, detect
 from byref.filters.lines import GOES_ON
 from byref.filters.narrow import program
-from byref.filters.ruling import Rule, apply, chosen
+from byref.filters.ruling import Rule, apply, chosen, signs
 from byref.filters.select import PLANS, Plan, Selection, names, select
 from byref.filters.shapes.binary import is_binary
 from byref.filters.shapes.binary import units as binary_units
@@ -98,7 +98,7 @@ def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan, main: 
     if raw is None or (source.size >= HUGE and shape not in ("json", "binary")):
         raw = None
         odd = is_binary(_text(source.read(0, SAMPLE)))
-        shape, units = ("binary", binary_units(source.size)) if odd else ("text", sieve(source))
+        shape, units = ("binary", binary_units(source.size)) if odd else ("text", sieve(source, *signs(rules)))
     apply(units, rules)
     cut = _Cut(raw, shape, units, select(units, call, seen, plan), main)
     out: list[str] = []

@@ -18,9 +18,9 @@ from operator import add
 from byref.filters.argv import Words, begins, commands, module, name_of
 from byref.filters.failures import mark, masked, suspects
 from byref.filters.lines import GOES_ON
-from byref.filters.units import ALWAYS, ANCHOR, HIDDEN, MUST, PLAIN, Units
+from byref.filters.units import ALWAYS, ANCHOR, MUST, PLAIN, Units
 from byref.proxy.contracts import Call, RuleFile
-from byref.proxy.errors import ByrefError, ConfigError
+from byref.proxy.errors import ByrefError, ConfigError, Invalid
 from byref.proxy.text import pattern
 
 TYPE_CHECKING = False
@@ -66,7 +66,7 @@ def chosen(call: Call, extra: tuple[RuleFile, ...] = (), fault: Callable[[str], 
                     compiled(getattr(rule, key))
             except ByrefError as problem:
                 if fault is not None:
-                    fault(str(problem))
+                    fault(f"{file.place}: {problem}")
                 continue
             if rule not in rules:
                 rules.append(rule)
@@ -115,6 +115,11 @@ def _start(place: str) -> str:
         return file.read(_HEAD).decode("utf-8", "replace")
 
 
+def _whole(file: RuleFile) -> str:
+    with open(file.place, encoding="utf-8") as stream:
+        return stream.read()
+
+
 def argv_of(text: str) -> tuple[Words, ...]:
     """The argv of a rule's text by a look at its start; empty where there is none that can be read so."""
     found = _ARGV.search(text)
@@ -128,25 +133,22 @@ def argv_of(text: str) -> tuple[Words, ...]:
 
 @lru_cache(maxsize=256)
 def parsed(file: RuleFile) -> Rule:
-    """The rule in a file. Raises `ConfigError`."""
+    """The rule in a file; its cases are not looked at. Raises `ConfigError`."""
     import tomllib
-    text = file.text
-    if file.place.startswith(FOLDER):
-        with open(file.place, encoding="utf-8") as whole:
-            text = whole.read()
+    text = _whole(file) if file.place.startswith(FOLDER) else file.text
     try:
-        table = tomllib.loads(text)
+        table = tomllib.loads(text.partition("\n[[case]]")[0] + "\n")
     except tomllib.TOMLDecodeError as problem:
-        raise ConfigError(f"rule {file.place}: this is no TOML: {problem}") from None
+        raise ConfigError(f"this is no TOML: {problem}") from None
     lists: dict[str, tuple[str, ...]] = {}
     for key in ("argv", *KEYS):
         value = table.get(key, [])
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            raise ConfigError(f"rule {file.place}: {key} is a list of texts")
+            raise ConfigError(f"{key}: it is a list of texts")
         lists[key] = tuple(value)
     shape = table.get("shape", "")
     if not isinstance(shape, str):
-        raise ConfigError(f"rule {file.place}: shape is the name of a shape")
+        raise ConfigError("shape: it is the name of a shape")
     argv = tuple(tuple(one.split()) for one in lists.pop("argv"))
     return Rule(file.name, argv, shape, **lists)
 
@@ -155,10 +157,13 @@ def parsed(file: RuleFile) -> Rule:
 def compiled(sources: tuple[str, ...]) -> tuple[Pattern, ...]:
     """Patterns over UTF-8 bytes, ^ and $ at line ends; those that stay within a line as one. Raises `Invalid`."""
     within = [source for source in sources if "\\n" not in source and "(?s" not in source]
-    for source in sources:
-        pattern(f"(?m){source}")
-    joined = [f"(?m){'|'.join(f'(?:{source})' for source in within)}"] if within else []
-    return tuple(pattern(source) for source in (*joined, *(f"(?m){source}" for source in sources if source not in within)))
+    joined = ["|".join([f"(?:{source})" for source in within])] if within else []
+    try:
+        return tuple(one(source) for source in (*joined, *(source for source in sources if source not in within)))
+    except Invalid:
+        for source in sources:  # which of them it is
+            one(source)
+        raise
 
 
 @lru_cache(maxsize=1024)
@@ -189,7 +194,7 @@ class Page:
         self._starts = None if glued is None else [k for k, flag in enumerate(glued) if flag != GOES_ON] or [0]
 
     def units(self, sources: tuple[str, ...]) -> set[int]:
-        """The units that matches of the patterns cover; none that stands for hidden text."""
+        """The units that matches of the patterns cover; none that another part of a view has the say over, as hidden text."""
         found: set[int] = set()
         ends, rank = self._ends, self._units.rank
         for source in compiled(sources) if sources else ():
@@ -201,7 +206,7 @@ class Page:
                         found.add(first)
                     else:
                         found.update(range(first, bisect_right(ends, end - 1) + 1))
-        return {k for k in found if rank[k] != HIDDEN}
+        return {k for k in found if rank[k] <= ALWAYS}
 
     def line(self, k: int) -> range:
         """All units of the line that unit k is part of."""
@@ -220,6 +225,12 @@ class Page:
                 if not same or same[-1] != k:
                     same.append(k)
         return list(alike.values())
+
+
+def signs(rules: Sequence[Rule]) -> tuple[list[Pattern], list[Pattern]]:
+    """What rules call failures, and what they keep besides, as patterns: for outputs too large to be cut whole."""
+    return ([sign for rule in rules for sign in compiled(rule.must)],
+            [sign for rule in rules for sign in (*compiled(rule.always), *compiled(rule.keep))])
 
 
 def apply(units: Units, rules: Sequence[Rule]) -> None:

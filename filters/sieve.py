@@ -7,6 +7,7 @@ Memory: a block, the kept lines, the templates up to a limit, and a few words fo
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -15,6 +16,10 @@ from byref.filters.lines import ESCAPE, clean
 from byref.filters.units import ALWAYS, ANCHOR, HIDDEN, MUST, PLAIN, Units
 from byref.proxy.contracts import Source
 from byref.proxy.text import short_hash
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from byref.proxy.text import Pattern
 
 HUGE = 1 << 18  # bytes from which an output is sieved before it is weighed
 _ENDS = 60  # lines kept at each end
@@ -40,9 +45,13 @@ class _Piece:
 
 
 class _Sieve:
-    """The state of one pass. line and offset are those of the next byte to come; fresh: it starts a line; open: the row that goes on."""
+    """The state of one pass. line and offset are those of the next byte to come; fresh: it starts a line; open: the row that goes on.
 
-    def __init__(self) -> None:
+    failing, standing: what rules call a failure, and what they keep besides.
+    """
+
+    def __init__(self, failing: Sequence[Pattern], standing: Sequence[Pattern]) -> None:
+        self.failing, self.standing, self.kept = failing, standing, 0
         self.line, self.offset, self.fresh, self.open = 1, 0, True, -1
         self.pieces: dict[int, _Piece] = {}
         self.same: dict[bytes, tuple[int, int, str]] = {}  # masked failure: first piece, count, address of the last
@@ -67,6 +76,8 @@ class _Sieve:
             k = bisect_right(starts, at) - 1
             if k != seen or (len(rows[k]) > _LINE and at >= covered):
                 seen, covered = k, self.failure(k, rows, starts, at - starts[k])
+        if self.failing or self.standing:
+            self.ruled(data, rows, starts)
         self.tail = [*self.tail, *(self.end(k, rows, starts) for k in range(max(0, len(rows) - _ENDS), len(rows)))][-_ENDS:]
         self.offset += len(data)
         self.line += len(rows) if ended else len(rows) - 1
@@ -92,11 +103,28 @@ class _Sieve:
                 if not fresh or len(self.templates) >= _TEMPLATES:
                     return
 
-    def failure(self, k: int, rows: list[bytes], starts: list[int], at: int) -> int:
-        """Notes a failure at byte `at` of row k. Returns up to where it is noted, 0 if it is none."""
+    def ruled(self, data: bytes, rows: list[bytes], starts: list[int]) -> None:
+        """Keeps what rules speak of: a failure unless it is noted as one already, and of the others the first ones."""
+        noted: set[int] = set()
+        for patterns in (self.failing, self.standing):
+            for found in (found for sign in patterns for found in sign.finditer(data) if found.start() < found.end()):
+                at = self.offset + found.start()
+                k = bisect_right(starts, at) - 1
+                if k in noted:
+                    continue
+                noted.add(k)
+                if patterns is not self.failing:
+                    self.kept += 1
+                    if self.kept <= _FAILURES:
+                        self.keep(k, rows, starts, max(0, at - starts[k] - _BEFORE), ANCHOR)
+                elif not (len(rows[k]) <= _LINE and is_failure(rows[k].decode("utf-8", "surrogateescape"))):
+                    self.failure(k, rows, starts, at - starts[k], True)
+
+    def failure(self, k: int, rows: list[bytes], starts: list[int], at: int, sure: bool = False) -> int:
+        """Notes a failure at byte `at` of row k. Returns up to where it is noted, 0 if it is none. sure: it is one, whatever it says."""
         begin = max(0, at - _BEFORE) if len(rows[k]) > _LINE else 0
         text = rows[k][begin:begin + _LINE].decode("utf-8", "surrogateescape")
-        if not is_failure(text):
+        if not sure and not is_failure(text):
             return 0
         key = short_hash(masked(text))
         line = self.line + k
@@ -134,9 +162,12 @@ class _Sieve:
         return start
 
 
-def sieve(source: Source) -> Units:
-    """Units of a huge part: kept lines, and hidden runs between them. Reads the source once, in blocks."""
-    state, rest = _Sieve(), b""
+def sieve(source: Source, failing: Sequence[Pattern] = (), standing: Sequence[Pattern] = ()) -> Units:
+    """Units of a huge part: kept lines, and hidden runs between them. Reads the source once, in blocks.
+
+    failing, standing: patterns of lines that report a failure, and of others worth keeping, beside what is known anyway.
+    """
+    state, rest = _Sieve(failing, standing), b""
     for block in source.blocks():
         data = rest + block if rest else block
         while len(data) > HUGE:  # cut by its bytes alone: blocks come in any size
