@@ -181,6 +181,11 @@ def stands(raw: bytes, block: Sequence[str]) -> None:
         before, number = number, int(found[1]) if found else -1
         if same(shown, line) or (found and same(shown, line.lstrip(" "))):
             path = ""
+        elif path.endswith("/") and line.startswith(path) and same(shown, line[len(path):]):
+            pass
+        elif below is not None and shown.endswith("/") and len(shown) < len(line) and same(shown, line[:len(shown)]) \
+                and same(below, line[len(shown):]):
+            path, k = line[:len(shown)], k + 1
         elif path and line.startswith(path) and line[len(path)] in ":-" and same(shown, line[len(path) + 1:]):
             pass
         elif below is not None and 0 < len(shown) < len(line) and same(shown, line[:len(shown)]) and line[len(shown)] in ":-" \

@@ -1,0 +1,251 @@
+"""Listings: ls, find, tree, du, git ls-files, glob tools, dependencies: folders and totals stand, gaps name the many siblings."""
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import pairwise
+
+from byref.filters.failures import mark, mark_summary, suspects
+from byref.filters.lines import split
+from byref.filters.narrow import command, narrowed
+from byref.filters.units import ALWAYS, ANCHOR, MUST, PLAIN, Units
+from byref.proxy.contracts import Call
+from byref.proxy.text import terms_by_line
+
+_LONG, _TREE, _TOTAL, _HEAD = "long", "tree", "total", "head"
+_SIZED, _FILED, _PATH, _OTHER = "sized", "filed", "path", "other"
+_ROW = re.compile("|".join((
+    # ls -l, tar tv, unzip -Z; find -ls has an inode and blocks before; PowerShell
+    r"(?P<long>(?: *\d+ +\d+ +)?[bcdlpsD-](?:[r-][w-][xsS-]){2}[r-][w-][xtT-][.+@]? +\S|[d-][a-][r-][h-][s-][l-]? +\d)",
+    # tree, npm ls, cargo tree, gradle and maven dependencies
+    r"(?P<tree>[│|\u00a0 ]*(?:[├└][─-]+[┬─]? |\|-{1,3} |`-{1,2} |\+-{1,3} |\\-{1,3} )\S)",
+    r"(?P<total>total \S+$|\d[\d.,]*[A-Za-z]{0,3}\t(?:total|\.|/)$|\d+ director(?:y|ies)\b|\d+ (?:files?|items?)\b|Found \d+ files?\b"
+    r"|\(Results are)",
+    r"(?P<head>[^\s:][^:\n]*:$)",
+    r"(?P<sized> *\d[\d.,]*[KMGTPEZYkBi]{0,3}\t\S)",  # du
+    # git status --short, diff --name-status, diff --numstat, ls-files -s, ls-tree; a directory tool of MCP
+    r"(?P<filed>(?:[ MADRCUT?!]{2} |[MADRCTUXB]\d{0,3}\t|(?:\d+|-)\t(?:\d+|-)\t)\S"
+    r"|\d{6} (?:blob |tree |commit )?[0-9a-f]{40,64}[ \t]|\[(?:FILE|DIR)\] \S)",
+    r"(?P<path>(?=\S*[A-Za-z])(?!\S*//)[^\s:|<>\"'()=;,]*/[^\s:|<>\"'=;,]*$|[\w.@+-]{1,60}\.\w{1,8}$)")))
+_TROUBLE = re.compile(r"─ UNMET (?!OPTIONAL)| (?:invalid|extraneous|FAILED|\(error|\[error)\b")  # what a tree says after a name, or for one
+_CONFLICT = re.compile(r"(?:DD|AU|UD|UA|DU|AA|UU) \S")
+_ASKED = re.compile(
+    r"(?:^|&&|\|\||;|\||\n|\bsudo|\bxargs)\s*(?:[\w./-]*/)?(?:ls|dir|exa|eza|find|fd|fdfind|tree|du|locate"
+    r"|git (?:-C \S+ )?(?:ls-files|ls-tree)|(?:npm|pnpm|yarn) (?:ls|list)|cargo tree|tar -?\w*t\w*|unzip -l|rg --files)(?:\s|$)")
+_TOOLS = frozenset({"glob", "ls", "list_files", "list_dir", "list_directory", "find_files", "find_file", "file_search",
+                    "search_files", "globtool"})
+_ROWS = 80  # lines that say what kind of output this is
+_RUN = 8  # siblings of one extension from which they are named rather than shown
+_SIBLING = -2  # quarters off their worth
+_FEW, _OFTEN, _MOST = 24, 6, 120  # folders that stand in any listing; beyond, one line in so many; and at most
+_WHOLE = 4000  # characters of paths up to which each stands as it is called by: a later call copies it
+_USED = 200  # percent of the plan's threshold: few names of a list are ever used, and gaps have room for them
+_NOISE = re.compile(r"(?:^|[/ \t])(?:\.git|__pycache__|node_modules|\.venv|site-packages|\.mypy_cache)(?:/|:$)|\.(?:pyc|map|lock)$")
+_ROOTED = ("/", "./", "../", "~/")
+_GROUP = 8  # characters that a heading has to save
+
+
+class Listing:
+    name = "listing"
+
+    def match(self, call: Call, media: str, sample: str) -> int:
+        rows = [row for row in sample.split("\n")[:_ROWS] if row.strip()]
+        if len(rows) < 4:
+            return 0
+        kinds = Counter(map(_kind, rows))
+        asked = _asked(call)
+        sure = kinds[_LONG] + kinds[_TREE] + kinds[_TOTAL] + (kinds[_HEAD] if kinds[_LONG] or asked else 0)
+        if sure * 10 >= len(rows) * 7 and kinds[_LONG] + kinds[_TREE] > 2:
+            return 84 if asked else 72
+        named = sure + kinds[_SIZED] + kinds[_FILED] + kinds[_PATH]
+        if asked and (named * 10 >= len(rows) * 6 or sum([" " not in row for row in rows]) * 10 >= len(rows) * 9):
+            return 84
+        return 58 if len(rows) > 7 and named * 10 >= len(rows) * 9 else 0
+
+    def units(self, text: str, call: Call) -> Units | None:
+        lines = split(text)
+        texts, glued = lines.texts, lines.glued
+        n = len(texts)
+        asked = _asked(call)
+        kinds = [_kind(row) for row in texts]
+        if glued is not None:
+            kinds = [_OTHER if piece else kind for kind, piece in zip(kinds, glued, strict=True)]
+        entries = [i for i, kind in enumerate(kinds) if _is_entry(kind, texts[i], asked and not (glued and glued[i]))]
+        if not entries:
+            return None
+        rank, worth, counts = bytearray(n), [PLAIN] * n, [0] * n
+        for i in entries:
+            counts[i] = 1
+        named = {i: _name(texts[i], kinds[i]) for i in entries}
+        noise = {i for i, row in enumerate(texts) if _NOISE.search(row)}
+        if len(noise) * 2 > n:
+            noise = set()  # they are what was asked for
+        _structure(rank, texts, kinds, named, noise)
+        _siblings(worth, entries, named, noise)
+        _sought(rank, named, f"{call.task}\n{call.said}\n{call.intent}")
+        many = kinds.count(_HEAD) > 1
+        for i, kind in enumerate(kinds):
+            if kind == _TOTAL and not (many and texts[i].startswith("total ")):
+                rank[i] = ALWAYS
+            elif kind == _FILED and _CONFLICT.match(texts[i]):
+                rank[i] = MUST
+        units = lines.units(rank=rank, worth=worth, strictness=0 if narrowed(call) else _USED)
+        units.name, units.counts, units.total = "entries", counts, None
+        said = {i for i in suspects(texts) if not counts[i]}  # a file may be called error.log
+        mark(units, sorted(said.union(i for i, kind in enumerate(kinds) if kind == _TREE and _TROUBLE.search(texts[i]))))
+        mark_summary(units)
+        units.sources = [" ".join(row.rsplit("/", 1)) if i in named else row for i, row in enumerate(texts)]  # folder and name: two terms
+        if len(text) > _WHOLE and glued is None:
+            _shared_folders(units, kinds, named)
+        return units
+
+
+def _asked(call: Call) -> bool:
+    """Whether the call is one that lists."""
+    return call.tool.lower().rpartition("__")[2] in _TOOLS or bool(_ASKED.search(command(call)))
+
+
+def _kind(row: str) -> str:
+    found = _ROW.match(row)
+    return found.lastgroup or _OTHER if found else _OTHER
+
+
+def _is_entry(kind: str, row: str, asked: bool) -> bool:
+    """Whether a line names a file, a folder or a package: of a call that lists, any line but a heading, a total or what a tool says."""
+    if kind == _OTHER:
+        return asked and bool(row.strip()) and ": " not in row and row[0] != "<"
+    return kind not in (_TOTAL, _HEAD)
+
+
+def _name(row: str, kind: str) -> str:
+    """The path that a line names, as far as its folder and its extension go."""
+    if kind in (_PATH, _OTHER):
+        return row
+    return row.partition(" -> ")[0].split("\t")[-1].rsplit(" ", 1)[-1]
+
+
+def _structure(rank: bytearray, texts: list[str], kinds: list[str], named: dict[int, str], noise: set[int]) -> None:
+    """Folders stand from the top down, as deep as they are few: the heading or first entry of each, what has entries below it."""
+    levels = {i: texts[i].count("/") for i, kind in enumerate(kinds) if kind == _HEAD}
+    headed, folder = len(levels) > 1, ""
+    for i, path in named.items():
+        if kinds[i] == _TREE:
+            if i + 1 in named and kinds[i + 1] == _TREE and _depth(texts[i + 1]) > _depth(texts[i]):
+                levels[i] = _depth(texts[i])
+        elif kinds[i] == _LONG and "/" not in path.rstrip("/"):
+            if not headed and texts[i].lstrip(" 0123456789")[:1] == "d" and path not in (".", ".."):
+                levels[i] = 0
+        else:
+            own = path.rstrip("/").rpartition("/")[0]
+            if own != folder:
+                levels[i] = _shared(own, folder)
+                folder = own
+    levels = {i: level for i, level in levels.items() if i not in noise}
+    room = min(max(_FEW, len(texts) // _OFTEN), _MOST)
+    standing: list[int] = []
+    for level in sorted(set(levels.values())):
+        found = [i for i, own in levels.items() if own == level]
+        if len(found) > room:  # those before the longest runs
+            ends = sorted([*standing, *found, len(texts)])
+            sizes = {i: after - i for i, after in pairwise(ends)}
+            standing += sorted(found, key=lambda i: (-sizes[i], i))[:min(room, _FEW)]
+            break
+        standing += found
+        room -= len(found)
+    for i in standing:
+        rank[i] = ANCHOR
+
+
+def _depth(row: str) -> int:
+    """The column where a tree's branch begins."""
+    return len(row) - len(row.lstrip("│| \u00a0"))
+
+
+def _shared(path: str, other: str) -> int:
+    """How many folders two paths begin with alike."""
+    count = 0
+    for a, b in zip(path.split("/"), other.split("/"), strict=False):
+        if a != b:
+            break
+        count += 1
+    return count
+
+
+def _siblings(worth: list[int], entries: list[int], named: dict[int, str], noise: set[int]) -> None:
+    """Neighbours in one folder with one extension, or of one name, are worth less, all but both ends, where they are many."""
+    for key in (_parts, _base):
+        keys = [(*key(named[i]), i - k) for k, i in enumerate(entries)]
+        cuts = [0, *(k + 1 for k, (a, b) in enumerate(pairwise(keys)) if a != b), len(keys)]
+        for first, last in pairwise(cuts):
+            if last - first >= _RUN:
+                for k in range(first + 1, last - 1):
+                    worth[entries[k]] = _SIBLING
+    for i in noise:
+        worth[i] = 2 * _SIBLING
+
+
+def _sought(rank: bytearray, named: dict[int, str], words: str) -> None:
+    """What the task or the agent calls by its file name stands."""
+    sought = {name for terms in terms_by_line(words) for name in (term.rpartition("/")[2].rstrip(".") for term in terms) if "." in name}
+    found = [i for i, path in named.items() if path.rpartition("/")[2] in sought]
+    for i in found[:_FEW]:
+        rank[i] = max(rank[i], ANCHOR)
+
+
+def _base(path: str) -> tuple[str, str]:
+    return "", path.rpartition("/")[2]
+
+
+def _parts(path: str) -> tuple[str, str]:
+    """Folder and extension of a path."""
+    folder, _, name = path.rpartition("/")
+    stem, dot, extension = name.rpartition(".")
+    return folder, extension if dot and stem else ""
+
+
+def _shared_folders(units: Units, kinds: list[str], named: dict[int, str]) -> None:
+    """Paths under the folder that they share with their neighbours, where that cannot be misread.
+
+    Below a heading stands a bare name, and a line with a slash is a path of its own. Where each path begins with a root
+    (`./`), or all with one folder, what stands below a heading may be a path itself.
+    """
+    texts = units.texts
+    paths = [i for i in named if "/" in texts[i] and kinds[i] in (_PATH, _FILED)]
+    if len(paths) < 2:
+        return
+    rooted = all(texts[i].startswith(_ROOTED) for i in named)
+    common = _common([texts[i] for i in paths])
+    heads = [""] * len(texts)
+    for i in paths:
+        heads[i] = texts[i][:texts[i].rfind("/", 0, -1) + 1]
+    saved = 0
+    for first, last in _runs(heads):
+        gain = (last - first) * len(heads[first]) - len(heads[first]) - 1
+        bare = last < len(texts) and last in named and not heads[last]
+        if gain < _GROUP or (bare and not rooted):
+            heads[first:last] = [common if rooted else ""] * (last - first)
+        else:
+            saved += gain
+    if not rooted and common and len(paths) == len(named) and len(common) * len(paths) > saved:
+        heads = [common if i in named else "" for i in range(len(texts))]
+    if any(heads):
+        units.heads, units.texts = heads, [row[len(head):] for row, head in zip(texts, heads, strict=True)]
+
+
+def _common(paths: list[str]) -> str:
+    """The folder that all paths are in, where naming it once saves something."""
+    first, last = min(paths), max(paths)
+    k = 0
+    while k < min(len(first), len(last)) and first[k] == last[k]:
+        k += 1
+    common = first[:first.rfind("/", 0, k) + 1]
+    return common if len(common) >= _GROUP // 2 else ""
+
+
+def _runs(heads: list[str]) -> list[tuple[int, int]]:
+    """Where neighbours have the same heading: first and one past the last."""
+    cuts = [0, *(k + 1 for k, (a, b) in enumerate(pairwise(heads)) if a != b), len(heads)]
+    return [(first, last) for first, last in pairwise(cuts) if heads[first]]
+
+
+SHAPE = Listing()
