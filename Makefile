@@ -6,13 +6,14 @@ READY := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check soak bench clean
+.PHONY: help demo test check soak bench tables gallery clean
 
 help:
 	@echo "make demo    real commands through byref: what each view saves, one view, one gap fetched and proved"
 	@echo "make test    all tests (under five minutes on two cores)"
 	@echo "make check   ruff, mypy --strict, import contracts"
 	@echo "make soak    kills, concurrent writers and sessions, fuzz: an hour; SHORT=1 takes a few minutes"
+	@echo "make tables  what views save and lose on recordings, into docs/figures.md; make gallery: one view a shape, into docs/views.md"
 	@echo "make bench   speed and memory beside plain references measured in the same run"
 
 # pip before 25 writes console scripts that import re, which the cold start of `byref` has to pay for.
@@ -42,6 +43,12 @@ soak: $(READY)
 
 bench: $(READY)
 	$(PY) bench/run.py
+
+tables: $(READY)
+	$(PY) bench/corpus.py --write
+
+gallery: $(READY)
+	$(PY) bench/gallery.py
 
 clean:
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

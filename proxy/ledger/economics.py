@@ -55,12 +55,11 @@ class Prices:
         return tokens * self.keep(requests - 1) if requests else 0.0
 
 
-# Multipliers of list prices as the package genai-prices 0.2.3 gives them (November 2026); the fourth and fifth are the range below.
+# Multipliers of list prices as the package genai-prices 0.2.3 gives them (November 2026); the fourth lies between.
 REGIMES = (
     Prices("Claude 4.x", read=0.1, write=1.25, output=5),
     Prices("GPT-5, Gemini 2.5 Pro", read=0.1, write=1, output=8),
     Prices("DeepSeek V4 Flash", read=0.02, write=1, output=4),
-    Prices("read .05", read=0.05, write=1.25, output=5),
-    Prices("read .025", read=0.025, write=1.25, output=5),
+    Prices("half of that for reads", read=0.05, write=1.25, output=5),
     Prices("no cache", read=1, write=1, output=5),
 )
