@@ -7,6 +7,7 @@ from byref.filters.failures import mark, suspects
 from byref.filters.narrow import command
 from byref.filters.scanner import REPR, Document, Level
 from byref.filters.sheet import Sheet
+from byref.filters.steering import demote
 from byref.filters.units import Units
 from byref.filters.vast import SIZE, vast
 from byref.proxy.contracts import Call
@@ -46,6 +47,7 @@ class Json:
         units = sheet.units()
         if call.is_error or call.exit_code:  # lines of a string that holds a log
             mark(units, suspects(units.texts))
+        demote(units)
         return units
 
 

@@ -7,8 +7,9 @@ from byref.filters.failures import mark, mark_summary, suspects
 from byref.filters.lines import split
 from byref.filters.narrow import narrowed, program
 from byref.filters.patterns import any_of
-from byref.filters.templates import templates
-from byref.filters.units import ANCHOR, MUST, Units
+from byref.filters.steering import demote
+from byref.filters.templates import group
+from byref.filters.units import Units
 from byref.proxy.contracts import Call
 
 _STAMP = any_of(
@@ -27,10 +28,6 @@ _PROGRAMS = frozenset({
     "pip", "pip3", "apt", "apt-get", "npm", "pnpm", "yarn", "docker", "make", "cmake", "cargo", "mvn", "gradle", "gradlew", "journalctl",
     "dmesg", "conda",
     "brew", "bundle", "go", "ninja", "terraform", "ansible-playbook", "kubectl"})
-_MANY = 12  # lines of one template that are told by their number
-_LEADING = 50  # templates at most that show their first line, by their share
-_STANDS = bytes(level >= MUST for level in range(256))
-_LIKE = -8  # quarters: what a line is worth less that is like many
 
 
 class Log:
@@ -49,25 +46,8 @@ class Log:
         mark(units, suspects(units.texts))
         mark_summary(units)
         group(units)
+        demote(units)
         return units
-
-
-def group(units: Units) -> None:
-    """Of many lines of one template the first and the last are worth what is in them, the first with their number.
-
-    Failures that stand are not among them. The templates that make up the most of a log show their first line.
-    """
-    groups: dict[bytes, list[int]] = {}
-    for i, key in enumerate(templates(units.texts)):
-        groups.setdefault(key, []).append(i)
-    standing = units.rank.translate(_STANDS)
-    for same in groups.values():
-        if len(same) >= _MANY and sum([standing[i] for i in same]) * 2 < len(same) and units.texts[same[0]].strip():
-            for i in same[1:-1]:
-                units.worth[i] += _LIKE
-            units.repeats[same[0]] = (len(same), units.address(same[-1], same[-1]))
-            if len(same) * _LEADING >= len(units.texts):
-                units.rank[same[0]] = max(units.rank[same[0]], ANCHOR)
 
 
 SHAPE = Log()

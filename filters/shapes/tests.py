@@ -7,6 +7,7 @@ from byref.filters.failures import mark, suspects
 from byref.filters.lines import split
 from byref.filters.narrow import command, narrowed
 from byref.filters.patterns import any_of
+from byref.filters.steering import demote
 from byref.filters.units import ALWAYS, ANCHOR, MUST, Units
 from byref.proxy.contracts import Call
 
@@ -68,6 +69,7 @@ class Tests:
                 rank[i] = ANCHOR
         units = lines.units(rank=rank, worth=worth, strictness=0 if narrowed(call) else 100)
         mark(units, [i for i in suspects(texts) if worth[i] >= 0])
+        demote(units)
         return units
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 from byref.filters.failures import mark, mark_summary, suspects
 from byref.filters.lines import split
 from byref.filters.narrow import narrowed
+from byref.filters.steering import demote
+from byref.filters.templates import group
 from byref.filters.units import Units
 from byref.proxy.contracts import Call
 
@@ -18,6 +20,8 @@ class Text:
         units = split(text).units(strictness=0 if narrowed(call) else 100)
         mark(units, suspects(units.texts))
         mark_summary(units)
+        group(units, 0)
+        demote(units)
         return units
 
 
