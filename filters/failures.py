@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from functools import cache
 from itertools import accumulate
 
@@ -27,7 +28,7 @@ _STRONG = "(?im)" + "|".join((
     r"\b(?:exit(?:ed)?|return(?:ed)?)(?: with)?(?: code| status)?[ :=]+[1-9]\d*\b"))
 _HARMLESS = any_of(
     r"\b(?:0|no|zero|without) (?:\w+ )?(?:errors?|failures?|failed|exceptions?|conflicts?)\b", r"\b(?:errors?|failed|failures?)[=:] ?0\b",
-    flags=re.I)
+    r"\btimeouts? (?:computed|set) ", flags=re.I)
 # Times, ids and addresses: what may differ between two reports of one fault. Numbers as such stay: an index, a port, a code.
 # Each alternative starts where its first character can: that takes a third of the time of a plain list.
 _VOLATILE = re.compile(
@@ -47,6 +48,7 @@ _COUNT = re.compile(r"\b\d+ (?:failed|passed|errors?|warnings?)\b", re.I)
 _COUNTED = ("failed", "passed", "error", "warning")
 # A name that places a failure: two that differ in it are two, however many there are.
 _PLACED = re.compile(r"[\w/]\.\w{1,8}[:(]\d+|\bline \d+|::")
+_POSITION = re.compile(r"[ \t]+\d+:\d+[ \t]")  # line and column of a file that is named above
 _NUMBER = re.compile(r"\d+")
 _MANY = 50  # distinct failures of one template, from which a number that is another in most of them is an id
 _VALUES = 12  # different values that a number may have and be no id: a code, a host, an attempt
@@ -106,8 +108,8 @@ def mark(units: Units, indexes: list[int]) -> None:
     Of many that differ in ids alone the telling ones stand; gaps state the number of the others.
     """
     first: dict[str, list[int]] = {}
-    for i in indexes:
-        first.setdefault(masked(units.texts[i]), []).append(i)
+    for i, place in zip(indexes, _places(units, indexes), strict=True):
+        first.setdefault(masked(units.texts[i]) + place, []).append(i)
     ordinary = alike(list(first)) if len(first) > _MANY else frozenset()
     for k, same in enumerate(first.values()):
         units.failures[same[0]] = 1
@@ -118,6 +120,25 @@ def mark(units: Units, indexes: list[int]) -> None:
                 _neighbours(units, i)
             for i in (same[0], same[-1]):
                 units.rank[i] = max(units.rank[i], MUST)
+
+
+def _places(units: Units, indexes: list[int]) -> Iterator[str]:
+    """Where each of some failures is, as far as its line does not say it: its heading, the position under it, as rustc prints it, or
+    the file above it, as eslint does. Empty where it is not told. indexes: ascending."""
+    texts, heads = units.texts, units.heads
+    file, above = "", -1
+    for i in indexes:
+        below = texts[i + 1].lstrip() if i + 1 < len(texts) else ""
+        if heads is not None and heads[i]:
+            yield "\0" + heads[i]
+        elif below.startswith("--> "):
+            yield "\0" + below
+        elif _POSITION.match(texts[i]):
+            file = next((texts[k] for k in range(i - 1, above, -1) if texts[k][:1] not in ("", " ", "\t")), file)
+            above = i
+            yield "\0" + file
+        else:
+            yield ""
 
 
 def alike(failures: list[str]) -> frozenset[int]:

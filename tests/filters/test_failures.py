@@ -79,6 +79,24 @@ def test_of_those_that_say_the_same_both_ends_stand_with_their_number() -> None:
     assert cut.repeats == {0: (3, "L5")} and cut.failures == {0: 1, 3: 1}
 
 
+def test_two_reports_of_one_text_at_two_places_are_two_failures() -> None:
+    eslint = ["src/a.js", "  1:11  error  Missing semicolon  semi", "  4:2   error  Missing semicolon  semi", "", "src/b.js",
+              "  1:11  error  Missing semicolon  semi", "  1:11  error  Missing semicolon  semi"]
+    cut = units(eslint)
+    mark(cut, [1, 2, 5, 6])
+    assert cut.failures == {1: 1, 2: 1, 5: 1} and [i for i, level in enumerate(cut.rank) if level == MUST] == [1, 2, 5, 6]
+
+    rustc = ["error[E0308]: mismatched types", "  --> src/a.rs:3:9", "error[E0308]: mismatched types", "  --> src/a.rs:8:9"]
+    cut = units(rustc * 2)
+    mark(cut, [0, 2, 4, 6])
+    assert cut.failures == {0: 1, 2: 1}
+
+    cut = units(["3: error: no x"] * 3)
+    cut.heads = ["a.c:", "b.c:", "b.c:"]
+    mark(cut, [0, 1, 2])
+    assert cut.failures == {0: 1, 1: 1}
+
+
 def test_the_indented_lines_around_a_failure_come_along_and_no_others() -> None:
     texts = ["start", "  waited", "  logged", "ERROR x", "    at a.py", "    at b.py", "next", "  other"]
     cut = units(texts)
@@ -106,6 +124,6 @@ def test_what_common_tools_say_of_failures(line: str) -> None:
 
 
 @pytest.mark.parametrize("line", ['10.0.0.1 - - "GET /x HTTP/1.1" 200 500', "*important*", "3 × 4 = 12",
-                                  "src/a.py:3:1: def f():", "an invalid reader"])
+                                  "src/a.py:3:1: def f():", "an invalid reader", "4: Test timeout computed to be: 10000000"])
 def test_what_looks_like_one_and_is_none(line: str) -> None:
     assert not is_failure(line)
