@@ -23,7 +23,7 @@ _HERE = re.compile(r"<<-?[ \t]*(?:'([\w.-]+)'|\"([\w.-]+)\"|\\?([\w.-]+))")
 _TOKEN = re.compile(
     r"(?P<blank>(?:[ \t\r]|\\\r?\n)++)|(?P<comment>(?<![^\s;|&()])#[^\n]*+)"
     r"|(?P<redirect>(?:\d+|&)?(?:<<<|>>|>\||>&|<&|<>|[<>]))|(?P<operator>&&|\|\||\|&|[;&|\n()])"
-    r"|(?P<word>(?:\\.|\$\((?:[^()]|\([^()]*+\))*+\)|[^\s'\"\\|&;()<>`]++|'[^']*+'|\"(?:[^\"\\]|\\.)*+\"|`[^`]*+`)++)|(?P<odd>.)", re.S)
+    r"|(?P<word>(?:\\.|\$\((?:[^()]|\([^()]*+\))*+\)|\$|[^\s'\"\\|&;()<>`$]++|'[^']*+'|\"(?:[^\"\\]|\\.)*+\"|`[^`]*+`)++)|(?P<odd>.)", re.S)
 _QUOTED = re.compile(r"'([^']*+)'|\"((?:[^\"\\]|\\.)*+)\"|\\(.)", re.S)
 _ESCAPED = re.compile(r"\\([\"\\$`])")
 _ASSIGNED = re.compile(r"\w+\+?=")
@@ -48,12 +48,13 @@ bundle exec 0; direnv exec 1; docker exec 1 -e -u -w --env --user --workdir; pod
 docker compose run 1 -e -u -w -v -p --name --entrypoint; docker-compose exec 1 -e -u -w --index; docker-compose run 1 -e -u -w -v -p --name
 kubectl exec 1 -n -c --namespace --container; oc exec 1 -n -c
 """
-# Options before a subcommand whose value is a word of its own.
+# Options before a subcommand whose value is a word of its own; those of the second set have none in some programs.
 _VALUED = frozenset((
     "-C", "-c", "-n", "-H", "-f", "-R", "-r", "-p", "-w", "-F", "-W", "-X", "-l", "--git-dir", "--work-tree", "--namespace", "--context",
     "--host", "--config", "--kubeconfig", "--cluster", "--user", "--server", "--file", "--project-name", "--project-directory", "--profile",
     "--env-file", "--prefix", "--workspace", "--filter", "--dir", "--cwd", "--directory", "--project", "--manifest-path", "--log-level",
     "--repo", "--color"))
+_EITHER = frozenset({"-f", "-l", "-n", "-p", "-r", "-w"})
 
 
 def command(call: Call) -> str:
@@ -193,7 +194,7 @@ def begins(wanted: Words, words: Words) -> int:
     at = 0
     for want in wanted:
         while at and at < len(words) and words[at] != want and words[at][:1] in ("-", "+"):
-            at += 2 if words[at] in _VALUED and words[at + 1:at + 2] != (want,) else 1
+            at += 2 if words[at] in _VALUED and not (words[at] in _EITHER and words[at + 1:at + 2] == (want,)) else 1
         if at >= len(words) or (words[at] if at else name_of(words[0])) != want:
             return 0
         at += 1
