@@ -8,21 +8,21 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import accumulate, chain, compress, count
-from operator import ne, not_
-from typing import TypeAlias
+from operator import not_
 
+from byref.filters import weights
 from byref.filters.units import ALWAYS, ANCHOR, HIDDEN, LAST, MUST, Units
+from byref.filters.worth import NEVER, asked_of, odds_of, sharers, task_of, weigh, words_of
 from byref.proxy.contracts import Call, Seen
-from byref.proxy.text import canonical, mapped, subwords, terms_by_line
+from byref.proxy.text import terms_by_line
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How much a profile shows.
 
-    threshold: score below which a unit is left out; below 0 only what was already shown is.
+    threshold: worth a character, in 1/1024, below which a unit is left out; below 0 only what was already shown is.
     cap: characters of a part's view. gap: characters below which a gap is dearer than what it saves; shown: the
     same for lines already shown. scent: percent of a gap's characters that its terms may take.
     """
@@ -34,25 +34,13 @@ class Plan:
     scent: int = 30
 
 
-PLANS = {
-    "safe": Plan(threshold=-1, cap=20_000),
-    "auto": Plan(threshold=150, cap=12_000),
-    "lean": Plan(threshold=240, cap=8_000),
-}
-# Characters: what a small output saves does not pay for a repeat. Up to the first only what was shown collapses,
-# from the second on the threshold is the plan's.
-_WHOLE, _FULL = 800, 4000
+PLANS = {name: Plan(threshold, cap) for name, (threshold, cap) in weights.PROFILES.items()}
 _WORDS = 6  # terms that a gap hides at least; its marker costs about as many tokens
-_SOUGHT = 60  # the same for what the caller said it looks for: a line that holds it stands, unless many do
-_ASKED = 12  # the worth of a line's share in a term that the call or the task itself names
 _LONG = 300  # characters of a unit from which its size weighs no more: a row, a piece of a line
 _BLOCK = 320  # characters in which units are picked once a cap binds
 # by rank: 1 for units that stand whatever they are worth; 1 for those that worth does not decide on
 _STANDS = bytes(level in (MUST, ALWAYS) for level in range(256))
 _BARRED = bytes(level >= MUST for level in range(256))
-
-
-Words: TypeAlias = tuple[frozenset[str], frozenset[str]]  # terms, and the sub-words in them
 
 
 @dataclass(slots=True)
@@ -64,73 +52,7 @@ class Selection:
     worth: dict[str, int]
 
 
-# 8 * e**(x/4), rounded, for x from -16 to 12: a term's log odds of later use, in quarters, as a worth that adds up
-_EXP = (0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 59, 76, 97, 125, 161)
-_NEVER, _NUMBER, _PATH = -99, -7, -3
-_HASH = 99  # or a word with digits in it
-_BELOW = 128  # so that no sum of odds is a negative index
-_WORTH = (0,) * (_BELOW - 16) + _EXP + (_EXP[-1],) * 16
-_RARE = {1: 4, 2: 2, 3: 2, 4: 2, 5: 2}  # quarters off the odds of a term that stands so often
-_FORM = bytes.maketrans(b"bcdefghijklmnopqrstuvwxyzBCDEFGHIJKLMNOPQRSTUVWXYZ123456789", b"a" * 25 + b"A" * 25 + b"0" * 9)
-_HEX = frozenset("0123456789abcdef")
 _REF = re.compile(r"«(r[a-z2-7]{10})\b")
-_SHORT = 4  # characters of a term that is worth naming, at least
-
-
-def _odds(terms: list[str]) -> list[int]:
-    """Log odds in quarters that a new term is used later, by its form alone; _NEVER for what is not worth naming."""
-    forms = mapped("\n".join(terms), _FORM).split("\n") if terms else []
-    odds = [_PATH if "/" in form and len(form) >= _SHORT and form.strip("0/.-") else _odds_of(form) for form in forms]  # 2026/05/04 is none
-    if _HASH in odds:
-        odds = [(_NUMBER if _HEX.issuperset(term) else 0) if value == _HASH else value for term, value in zip(terms, odds, strict=True)]
-    return odds
-
-
-@lru_cache(maxsize=1 << 14)
-def _odds_of(form: str) -> int:
-    """The odds of a term, no path, whose letters and digits are written `a`, `A` and `0`; _HASH if its letters have to be looked at."""
-    size = len(form)
-    if size < _SHORT:
-        return _NEVER
-    if form.isdigit():
-        return _NUMBER
-    if form.isalpha():
-        if form.islower():
-            return 1 if size > 5 else -4
-        return -3 if form.isupper() else -2 if form[1:] != form[1:].lower() else 0
-    letters = sum(map(str.isalpha, form))
-    if not letters:
-        return _NEVER
-    if letters * 2 < size:
-        return _NUMBER  # times, sizes
-    if size > 6 and not form.strip("a0"):
-        return _HASH
-    if "." in form:
-        return -2
-    return -3 if form.isupper() else 0 if "_" in form or "-" in form or form[1:] == form[1:].lower() else -2
-
-
-_SEPARATORS = bytes.maketrans(b"_./-0123456789", b" " * 14)
-
-
-def _split(terms: list[str]) -> list[str]:
-    """The words inside each term, between blanks, in lower case, without its numbers: all in one go, since what is new is seen once."""
-    if not terms:
-        return []
-    joined = "\n".join(terms).lower()
-    lower, cut = joined.split("\n"), mapped(joined, _SEPARATORS).split("\n")
-    for i in compress(range(len(terms)), map(ne, terms, lower)):
-        term = terms[i]
-        if term[1:] != lower[i][1:] and not term.isupper():  # camelCase
-            cut[i] = mapped(" ".join(subwords(term)), _SEPARATORS)
-    return cut
-
-
-@lru_cache(maxsize=64)
-def _words(text: str) -> Words:
-    """The terms of a text, and the sub-words of them that say something: three letters or more."""
-    terms = frozenset(chain.from_iterable(terms_by_line(text)))
-    return terms, frozenset(word for word in " ".join(_split(list(terms))).split() if len(word) > 2)
 
 
 def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
@@ -140,18 +62,18 @@ def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
     sizes = units.sizes or [len(text) + 1 for text in units.texts]
     total = sum(sizes)
     lines = Counter(chain.from_iterable(rows))
-    asked, task = _asked(call), _task(call)
-    worth = _weigh(lines, asked, task, seen, total)
+    asked, task = asked_of(call), task_of(call)
+    worth = weigh(lines, asked, task, seen, total)
     # The first line to hold a term counts it in full, every line a share: one mention is evidence, the rest is context.
     share = dict.fromkeys(lines, 0) | worth
     for term, often in lines.items():
         if often > 1:
-            share[term] = 4 * share[term] // _sharers(often)
+            share[term] = 4 * share[term] // sharers(often)
     named = list(lines.keys() & asked[0] | lines.keys() & task[0])
-    sought = _words(call.intent)[0] if call.intent else frozenset()
-    for term, odds in zip(named, _odds(named), strict=True):
-        if odds != _NEVER or term in sought:
-            share[term] = (_SOUGHT if term in sought else _ASKED) * 4 // _sharers(lines[term])
+    sought = words_of(call.intent)[0] if call.intent else frozenset()
+    for term, odds in zip(named, odds_of(named), strict=True):
+        if odds != NEVER or term in sought:
+            share[term] = (weights.SOUGHT if term in sought else weights.NAMED) * 4 // sharers(lines[term])
     everywhere, here = share.__getitem__, {term: value + share[term] for term, value in worth.items()}.pop
     scores = [sum(map(here, row, map(everywhere, row))) for row in rows]
     if any(units.worth):
@@ -174,27 +96,6 @@ def _unnamed(texts: list[str], rows: list[list[str]], rank: bytearray) -> set[st
     return set(_REF.findall("\n".join(texts))) | set().union(*compress(rows, last)) - ordinary
 
 
-def _sharers(lines: int) -> int:
-    """By how many a term's worth is divided that stands in so many lines."""
-    return 3 + (lines if lines < 30 else 30)
-
-
-def _weigh(lines: Counter[str], asked: Words, task: Words, seen: Seen, total: int) -> dict[str, int]:
-    """The worth of every term that neither the call nor the context holds already, if it has any. lines: how often each term stands."""
-    given, seen_terms = asked[0] | task[0], seen.terms
-    new = {term: often for term, often in lines.items() if len(term) >= _SHORT and term not in given and term not in seen_terms}
-    terms = list(new)
-    base = _BELOW - (3 if total > 30_000 else 1 if total > 10_000 else 0)
-    rare = _RARE.get
-    places = [odds + base - rare(often, 0) for often, odds in zip(new.values(), _odds(terms), strict=True)]
-    inside = _split(terms)
-    strange = map((asked[1] | task[1]).isdisjoint, map(str.split, inside))
-    for i in compress(range(len(terms)), map(not_, strange)):
-        words = inside[i].split()
-        places[i] += 6 if task[1].issuperset(words) else 5 if asked[1].issuperset(words) else 2
-    return {term: value for term, value in zip(terms, map(_WORTH.__getitem__, places), strict=True) if value}
-
-
 def names(selection: Selection) -> dict[str, int]:
     """The terms that gaps may name, with their place in the order in which they do: worth a character.
 
@@ -204,21 +105,11 @@ def names(selection: Selection) -> dict[str, int]:
     worth = selection.worth
     visible = set().union(*compress(selection.rows, selection.keep))
     hidden = [term for term in worth if term not in visible]
-    hidden = [term for term, odds in zip(hidden, _odds(hidden), strict=True)
-              if worth[term] > 2 or (worth[term] and odds > _NUMBER and term[:5] != "/tmp/")]
+    hidden = [term for term, odds in zip(hidden, odds_of(hidden), strict=True)
+              if worth[term] > 2 or (worth[term] and odds > weights.NUMBER and term[:5] != "/tmp/")]
     hidden = sorted(compress(hidden, map(str.isprintable, hidden)))
     hidden.sort(key=lambda term: worth[term] * 64 // (len(term) + 2), reverse=True)  # equals stay in order
     return dict(zip(hidden, count(), strict=False))
-
-
-def _asked(call: Call) -> Words:
-    """The terms and sub-words of what the call itself says it looks for."""
-    return _words(f"{canonical(call.arguments) if call.arguments is not None else ''}\n{call.said}\n{call.intent}")
-
-
-def _task(call: Call) -> Words:
-    """The same of what the agent was set to do, and of an explicit intent."""
-    return _words(f"{call.task}\n{call.intent}")
 
 
 def _shown(units: Units, seen: Seen) -> bytearray | None:
@@ -238,7 +129,9 @@ def _shown(units: Units, seen: Seen) -> bytearray | None:
 def _pick(scores: list[int], sizes: list[int], units: Units, shown: bytearray | None, plan: Plan, total: int) -> bytearray:
     n = len(scores)
     rank = units.rank
-    threshold = plan.threshold if total >= _FULL else plan.threshold * (total - _WHOLE) // (_FULL - _WHOLE)
+    threshold = plan.threshold
+    if total < weights.FULL:  # what a small output saves does not pay for a repeat
+        threshold = threshold * (total - weights.WHOLE) // (weights.FULL - weights.WHOLE)
     threshold = threshold * units.strictness // 100
     if shown is not None and shown.count(1) * 4 >= n * 3:
         threshold = min(threshold, 0)  # the output was shown before: what is new in it is what has changed since

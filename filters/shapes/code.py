@@ -3,12 +3,14 @@ from __future__ import annotations
 
 import re
 
+from byref.filters import weights
 from byref.filters.failures import mark, suspects
 from byref.filters.lines import split
 from byref.filters.narrow import command, narrowed
 from byref.filters.units import Units
+from byref.filters.worth import asked_of, task_of
 from byref.proxy.contracts import Call
-from byref.proxy.text import canonical
+from byref.proxy.text import canonical, subwords
 
 _NUMBERED = re.compile(r"^ *\d+(?:→|\t|: ?|\| ?)", re.M)
 _READERS = frozenset({"read", "view", "open", "open_file", "read_file", "notebookread"})
@@ -19,7 +21,8 @@ _LOG = re.compile(r"\.(?:log|out|err)\b")  # files whose failures stand when the
 _DEFINES = frozenset({
     "class", "def", "function", "func", "fn", "interface", "struct", "enum", "trait", "impl", "module", "namespace", "type", "macro_rules!",
     "export", "public", "private", "protected", "static", "abstract", "async", "pub", "pub(crate)", "describe(", "it("})
-_DEFINITION = 6  # quarters: names of definitions are what later calls look for
+_DEFINED = re.compile(r"(?:(?:export|default|public|private|protected|static|abstract|async|pub|pub\(crate\)|final|override)\s+)*"
+                      r"(?:class|def|function|func|fn|interface|struct|enum|trait|impl|module)\s+(\w+)")
 
 
 class Code:
@@ -43,12 +46,36 @@ class Code:
         texts, labels = _unnumbered(lines.texts, lines.glued)
         n = len(texts)
         keys = [t.strip() for t in texts]
-        units = Units(texts, lines.address, bytearray(n), [_DEFINITION if key and key.split(None, 1)[0] in _DEFINES else 0 for key in keys],
-                      keys=keys, glued=lines.glued, labels=labels, total=lines.numbers[-1] if lines.numbers else n,
-                      strictness=0 if narrowed(call) or call.tool.lower() in _EDITORS else 100)
+        strictness = 0 if narrowed(call) or call.tool.lower() in _EDITORS else 100
+        units = Units(texts, lines.address, bytearray(n), _worth(texts, keys, call), keys=keys, glued=lines.glued, labels=labels,
+                      total=lines.numbers[-1] if lines.numbers else n, strictness=strictness)
         if call.is_error or call.exit_code:  # a read that failed, or a command that did more than read
             mark(units, suspects(texts))
         return units
+
+
+def _worth(texts: list[str], keys: list[str], call: Call) -> list[int]:
+    """Quarters by the structure of code: a definition for its name, the lines inside it where that name was asked for."""
+    asked, task = asked_of(call), task_of(call)
+    terms, words = asked[0] | task[0], asked[1] | task[1]
+    worth = [0] * len(texts)
+    nested: list[tuple[int, int]] = []  # indentation of the definitions around a line, and what their bodies are worth
+    for i, key in enumerate(keys):
+        if not key:
+            continue
+        indent = len(texts[i]) - len(texts[i].lstrip())
+        while nested and indent <= nested[-1][0] and key[0] not in ")]}":
+            nested.pop()
+        if nested:
+            worth[i] = nested[-1][1]
+        if key.split(None, 1)[0] in _DEFINES:
+            worth[i] = weights.DEFINITION
+            found = _DEFINED.match(key)
+            if found:
+                name = found[1]
+                related = not words.isdisjoint(subwords(name))
+                nested.append((indent, weights.INSIDE_NAMED if name in terms else weights.INSIDE_RELATED if related else 0))
+    return worth
 
 
 def _first(row: str) -> str:

@@ -1,0 +1,118 @@
+"""What a term is worth that the context has not seen: how likely it is to be used later, in integers.
+
+Log odds of later use were fitted on recorded sessions (`byref.filters.weights`); what adds up is 8 * e**(odds).
+"""
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+from itertools import chain, compress
+from operator import ne, not_
+from typing import TypeAlias
+
+from byref.filters import weights
+from byref.proxy.contracts import Call, Seen
+from byref.proxy.text import canonical, mapped, subwords, terms_by_line
+
+Words: TypeAlias = tuple[frozenset[str], frozenset[str]]  # terms, and the sub-words in them
+
+# 8 * e**(x/4), rounded, for x from -16 to 12: a term's log odds of later use, in quarters, as a worth that adds up
+_EXP = (0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 59, 76, 97, 125, 161)
+NEVER = -99  # odds of what is not worth naming
+_HASH = 99  # or a word with digits in it
+_BELOW = 128  # so that no sum of odds is a negative index
+_WORTH = (0,) * (_BELOW - 16) + _EXP + (_EXP[-1],) * 16
+_FORM = bytes.maketrans(b"bcdefghijklmnopqrstuvwxyzBCDEFGHIJKLMNOPQRSTUVWXYZ123456789", b"a" * 25 + b"A" * 25 + b"0" * 9)
+_HEX = frozenset("0123456789abcdef")
+SHORT = 4  # characters of a term that is worth naming, at least
+
+
+def odds_of(terms: list[str]) -> list[int]:
+    """Log odds in quarters that a new term is used later, by its form alone; NEVER for what is not worth naming."""
+    forms = mapped("\n".join(terms), _FORM).split("\n") if terms else []
+    path = weights.PATH  # 2026/05/04 is none
+    odds = [path if "/" in form and len(form) >= SHORT and form.strip("0/.-") else _of_form(form) for form in forms]
+    if _HASH in odds:
+        odds = [value if value != _HASH else weights.NUMBER if _HEX.issuperset(term) else weights.NAME
+                for term, value in zip(terms, odds, strict=True)]
+    return odds
+
+
+@lru_cache(maxsize=1 << 14)
+def _of_form(form: str) -> int:
+    """The odds of a term, no path, whose letters and digits are written `a`, `A` and `0`; _HASH if its letters have to be looked at."""
+    size = len(form)
+    if size < SHORT:
+        return NEVER
+    if form.isdigit():
+        return weights.NUMBER
+    if form.isalpha():
+        if form.islower():
+            return weights.WORD if size > 5 else weights.SHORT_WORD
+        return weights.UPPER if form.isupper() else weights.CAMEL if form[1:] != form[1:].lower() else weights.CAPITAL
+    letters = sum(map(str.isalpha, form))
+    if not letters:
+        return NEVER
+    if letters * 2 < size:
+        return weights.NUMBER  # times, sizes
+    if size > 6 and not form.strip("a0"):
+        return _HASH
+    if "." in form:
+        return weights.DOTTED
+    if form.isupper():
+        return weights.UPPER
+    return weights.NAME if "_" in form or "-" in form or form[1:] == form[1:].lower() else weights.CAMEL
+
+
+_SEPARATORS = bytes.maketrans(b"_./-0123456789", b" " * 14)
+
+
+def insides(terms: list[str]) -> list[str]:
+    """The words inside each term, between blanks, in lower case, without its numbers: all in one go, since what is new is seen once."""
+    if not terms:
+        return []
+    joined = "\n".join(terms).lower()
+    lower, cut = joined.split("\n"), mapped(joined, _SEPARATORS).split("\n")
+    for i in compress(range(len(terms)), map(ne, terms, lower)):
+        term = terms[i]
+        if term[1:] != lower[i][1:] and not term.isupper():  # camelCase
+            cut[i] = mapped(" ".join(subwords(term)), _SEPARATORS)
+    return cut
+
+
+@lru_cache(maxsize=64)
+def words_of(text: str) -> Words:
+    """The terms of a text, and the sub-words of them that say something: three letters or more."""
+    terms = frozenset(chain.from_iterable(terms_by_line(text)))
+    return terms, frozenset(word for word in " ".join(insides(list(terms))).split() if len(word) > 2)
+
+
+def sharers(lines: int) -> int:
+    """By how many a term's worth is divided that stands in so many lines."""
+    return 3 + (lines if lines < 30 else 30)
+
+
+def weigh(lines: Counter[str], asked: Words, task: Words, seen: Seen, total: int) -> dict[str, int]:
+    """The worth of every term that neither the call nor the context holds already, if it has any. lines: how often each term stands."""
+    given, seen_terms = asked[0] | task[0], seen.terms
+    new = {term: often for term, often in lines.items() if len(term) >= SHORT and term not in given and term not in seen_terms}
+    terms = list(new)
+    base = _BELOW - next((less for size, less in weights.LARGE if total > size), 0)
+    rare = weights.RARE.get
+    places = [odds + base - rare(often, 0) for often, odds in zip(new.values(), odds_of(terms), strict=True)]
+    inside = insides(terms)
+    strange = map((asked[1] | task[1]).isdisjoint, map(str.split, inside))
+    for i in compress(range(len(terms)), map(not_, strange)):
+        words = inside[i].split()
+        places[i] += (weights.TASK if task[1].issuperset(words) else weights.ASKED if asked[1].issuperset(words) else weights.PARTLY)
+    return {term: value for term, value in zip(terms, map(_WORTH.__getitem__, places), strict=True) if value}
+
+
+def asked_of(call: Call) -> Words:
+    """The terms and sub-words of what the call itself says it looks for."""
+    return words_of(f"{canonical(call.arguments) if call.arguments is not None else ''}\n{call.said}\n{call.intent}")
+
+
+def task_of(call: Call) -> Words:
+    """The same of what the agent was set to do, and of an explicit intent."""
+    return words_of(f"{call.task}\n{call.intent}")
