@@ -24,5 +24,7 @@ class Library:
 
         def view(call: Call, output: str) -> Shown:
             found = session.capture(tool=call.tool, args=call.arguments, output=output, said=call.said)
+            if found.warning:  # the raw output passed for a fault of ours, and no figure should hide that
+                raise RuntimeError(found.warning)
             return Shown(found.text, found.shape)
         return view

@@ -58,6 +58,8 @@ def samples(corpus: Path, folder: str, profile: str, counter: TokenCounter) -> I
             data = file.read_bytes()
             view = gateway.session(name).capture(tool=file.parent.name if api else "Bash", output=data,
                                                  args={"command": command} if command else {})
+            if view.warning:  # the raw output passed for a fault of ours, and no figure should hide that
+                raise RuntimeError(f"{name}: {view.warning}")
             text = data.decode("utf-8", "surrogateescape")
             raw, size = counter.count([text, view.text])
             failing, lost = (0, ()) if _RECORDS.match(text) else fallen(text, view.text)

@@ -90,3 +90,8 @@ def test_without_the_recordings_it_says_so(bench: Path, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, str(tmp_path / "project" / "bench" / "corpus.py"), "--write"], capture_output=True, text=True,
                           check=False)
     assert done.returncode == 0 and done.stdout.startswith("skipped: no ") and not (tmp_path / "project" / "docs").exists()
+
+
+def test_the_gallery_has_an_example_of_each_shape(bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from byref.filters.detect import known
+    assert {shape.name for shape in known()} <= {example.shape for example in loaded(bench, "gallery", monkeypatch).EXAMPLES}
