@@ -14,7 +14,7 @@ from byref.filters.render import view
 from byref.filters.ruling import KEYS, Page, Rule
 from byref.proxy.contracts import Blob, Call, Part, RuleFile, Seen, Source, View
 from byref.proxy.errors import ByrefError
-from byref.proxy.text import SMALL, estimate, pattern
+from byref.proxy.text import SMALL, estimate
 
 _KEYS = ("argv", "shape", *KEYS, "case")
 _CASE = {"command": str, "output": str, "exit": int, "shows": list, "hides": list}
@@ -133,7 +133,7 @@ def _patterns(rule: Rule, cases: Sequence[Case]) -> list[str]:
             said = f"{key}: {source[:_QUOTED]!r}"
             try:
                 ruling.one(source)
-                empty = pattern(source).search(b"") is not None
+                empty = ruling.matches_nothing(ruling.one(source))
             except ByrefError as fault:
                 found.append(f"{said} does not compile: {str(fault).rpartition(' is not RE2: ')[2]}; see the syntax of RE2")
                 continue

@@ -157,13 +157,20 @@ def parsed(file: RuleFile) -> Rule:
 def compiled(sources: tuple[str, ...]) -> tuple[Pattern, ...]:
     """Patterns over UTF-8 bytes, ^ and $ at line ends; those that stay within a line as one. Raises `Invalid`."""
     within = [source for source in sources if "\\n" not in source and "(?s" not in source]
-    joined = ["|".join([f"(?:{source})" for source in within])] if within else []
-    try:
-        return tuple(one(source) for source in (*joined, *(source for source in sources if source not in within)))
-    except Invalid:
-        for source in sources:  # which of them it is
-            one(source)
-        raise
+    if len(within) > 1:
+        try:
+            whole = one("|".join([f"(?:{source})" for source in within]))
+        except Invalid:
+            pass  # which of them it is comes out when they are taken one by one
+        else:
+            if not matches_nothing(whole):  # that would win at every place
+                return (whole, *(one(source) for source in sources if source not in within))
+    return tuple(map(one, sources))
+
+
+def matches_nothing(compiled: Pattern) -> bool:
+    """Whether a pattern matches where there is no character."""
+    return any([hit.start() == hit.end() for text in (b"", b"a") for hit in compiled.finditer(text)])
 
 
 @lru_cache(maxsize=1024)
@@ -277,7 +284,10 @@ def _fail(units: Units, must: set[int], failing: list[int]) -> None:
         units.worth[k] = max(units.worth[k], 0)
     said = {masked(units.texts[k]) for k in must}
     same = sorted(must | {k for k in failing if units.rank[k] in (PLAIN, ANCHOR, MUST) and masked(units.texts[k]) in said}) if must else []
+    counted = {k: units.repeats.pop(k) for k in same if k in units.repeats}
     for k in same:
         units.failures.pop(k, None)
-        units.repeats.pop(k, None)
     mark(units, same)
+    for k, (count, last) in counted.items():
+        if k in units.failures and count > units.repeats.get(k, (0, ""))[0]:  # of a huge output the others are hidden
+            units.repeats[k] = (count, last)
