@@ -108,6 +108,7 @@ def mark(units: Units, indexes: list[int]) -> None:
     Of many that differ in ids alone the telling ones stand; gaps state the number of the others.
     """
     first: dict[str, list[int]] = {}
+    units.failing = len(indexes)
     for i, place in zip(indexes, _places(units, indexes), strict=True):
         first.setdefault(masked(units.texts[i]) + place, []).append(i)
     ordinary = alike(list(first)) if len(first) > _MANY else frozenset()

@@ -246,7 +246,8 @@ def _prefix(part: Part, parts: Sequence[tuple[Part, Source]]) -> str:
 
 
 def _head(ref: str, call: Call, cuts: list[_Cut]) -> str:
-    """The first line of a reduced view: ref, program and exit code where the call failed, how much stands."""
+    """The first line of a reduced view: ref, program and exit code where the call failed, how much stands, and how many
+    of its units report failures where some of those do not."""
     main = max(cuts, key=lambda c: len(c.units.texts))
     units, keep = main.units, main.selection.keep
     total = units.total if units.total is not None and units.counts is None else _count(units, 0, len(keep))
@@ -257,7 +258,9 @@ def _head(ref: str, call: Call, cuts: list[_Cut]) -> str:
     name = program(call)
     who = f" {name}" if len(name) <= _SHORT and name.isascii() else ""
     status = f"{who} exit {call.exit_code}:" if call.exit_code else " error:" if call.is_error else ""
-    return f"«{ref}{status} {stands} of {total} {units.name}»"
+    hidden = any([not keep[k] for k in units.failures])
+    failing = f" {units.failing} failures" if hidden and units.failing > 1 else ""
+    return f"«{ref}{status} {stands} of {total} {units.name}{failing}»"
 
 
 __all__ = ["MARKER", "estimate", "view"]

@@ -13,6 +13,7 @@ from itertools import accumulate
 
 from byref.filters.failures import FOOT, alike, is_failure, is_summary, masked, strong
 from byref.filters.lines import ESCAPE, clean
+from byref.filters.steering import demote
 from byref.filters.units import ALWAYS, ANCHOR, HIDDEN, MUST, PLAIN, Units
 from byref.proxy.contracts import Source
 from byref.proxy.text import short_hash
@@ -252,6 +253,7 @@ def _units(state: _Sieve, size: int) -> Units:
     for k in alike([masked(texts[i]) for i in failing]):
         rank[failing[k]] = PLAIN
     firsts = [span[2] for span in spans]
+    units.failing = sum(count for _, count, _ in state.same.values())
     for start, count, last in state.same.values():
         if start < 0:
             i = bisect_right(firsts, -start) - 1
@@ -260,4 +262,5 @@ def _units(state: _Sieve, size: int) -> Units:
             units.failures[where[start]] = units.failures.get(where[start], 0) + 1
             if count > 1:
                 units.repeats[where[start]] = (count, last)
+    demote(units)
     return units

@@ -36,6 +36,7 @@ class Units:
     glued: not 0 where a unit goes on within the raw line of the unit before it: 1 is printed on its line, 2 on one of its own.
     repeats: for a unit that stands for later ones like it: (how many there are, the address of the last).
     failures: how many distinct failures a unit is the first to report; for hidden units, how many are in them.
+    failing: how many of the output's own units report a failure, all that say the same counted.
     sizes: characters of each unit; None is the length of its text and a newline.
     strictness: percent of the plan's threshold that applies: 0 keeps all that was not shown yet, as where the caller
         narrowed the output already; above 100 where little of a kind is ever used.
@@ -56,6 +57,7 @@ class Units:
     glued: bytearray | None = None
     repeats: dict[int, tuple[int, str]] = field(default_factory=dict)
     failures: dict[int, int] = field(default_factory=dict)
+    failing: int = 0
     sizes: list[int] | None = None
     strictness: int = 100
 

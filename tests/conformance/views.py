@@ -20,7 +20,7 @@ SMALL = 400  # bytes up to which an output passes
 _AT = r"(?:L\d+(?:-\d+)?|b\d+-\d+|\$[^«»\n]*?)"
 _GAP = re.compile(rf"«(?:[\w.-]{{1,32}}:)?({_AT})(?: [^«»\n]*)?»")
 _REPEAT = re.compile(r"«×(\d+) to (L\d+(?:-\d+)?|b\d+-\d+)»")
-_HEAD = re.compile(rf"«{REF}(?:(?: [^\s«»]{{1,14}})? exit -?\d+:| error:)? (\d+) of (\d+) (\w+)»\n")
+_HEAD = re.compile(rf"«{REF}(?:(?: [^\s«»]{{1,14}})? exit -?\d+:| error:)? (\d+) of (\d+) (\w+)(?: \d+ failures)?»\n")
 # ECMA-48: CSI with its parameters, OSC up to its end, and the two-character escapes
 _CODES = re.compile(r"\x1b\[[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x1b[\x40-\x5f]")
 _NUMBER = re.compile(r" *(\d+)(→|\t|:|\|)")
