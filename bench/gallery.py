@@ -106,7 +106,7 @@ EXAMPLES = (
     Example("matches", "grep -rn 'def ' --include=*.py proxy"),
     Example("listing", "find proxy filters tests -name '*.py'"),
     Example("code", "filters/select.py", read=True),
-    Example("diff", "git show 20439cc -- filters"),
+    Example("diff", "git diff 7de39b3 3cb386b -- filters"),
     Example("trace", "python3 settings.py", "", (("settings.py", _CHAIN),)),
     Example("json", "python3 {modules.py}", "filters", (("modules.py", _MODULES),)),
     Example("table", "python3 {table.py}", ".", (("table.py", _TABLE),)),

@@ -42,7 +42,7 @@ def test_lines_of_an_edit_are_traced_to_the_output_that_held_them_last() -> None
     first, second = found(Turn("Read", {}, code), Turn("Bash", {}, "other", "edit"), Turn("Edit", EDIT, ""))
     assert first.edited == {"def renew_lease(self):", "return 1"} and second.edited == frozenset()
     assert first.old == () and second.old == (Old("def renew_lease(self):", 0), Old("return 1", 0))
-    again = found(Turn("Read", {}, code), Turn("Bash", {}, code, "edit"), Turn("Edit", EDIT, "edited"))
+    again = found(Turn("Read", {}, code), Turn("Bash", {}, code, "edit"), Turn("Edit", EDIT, code))
     assert [old.origin for old in again[1].old] == [1, 1] and again[2].old == () and again[2].edited == frozenset()
 
 

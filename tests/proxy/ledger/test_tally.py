@@ -12,21 +12,23 @@ from byref.proxy.ledger.tally import Count, Row, tally
 from byref.proxy.ledger.trajectories import Trajectory, Turn
 
 CODE = "def renew_lease(self):\n    return self.renewed\n"
+NAMES = "\n... third_name"  # of what is hidden
 
 
 class Half:
-    """Shows the first line of what Read gives, and all else whole."""
+    """Shows the first line of what Read gives and one name in it, and all else whole."""
 
     marker = re.compile(r"^\.\.\. .*$", re.M)
 
     def start(self, trajectory: Trajectory) -> Callable[[Call, str], Shown]:
-        return lambda call, output: Shown(output.split("\n")[0], "code") if call.tool == "Read" else Shown(output, "text")
+        return lambda call, output: Shown(output.split("\n")[0] + NAMES, "code") if call.tool == "Read" else Shown(output, "text")
 
 
 def replayed() -> list[Replayed]:
     one = Trajectory("1", "a", "t", (
         Turn("Read", {"p": 1}, CODE, "nothing"), Turn("Bash", {}, "first_name", "first_name"), Turn("Edit", {"old_string": CODE}, "fine")))
-    two = Trajectory("2", "b", "t", (Turn("Read", {"p": 2}, "second_name\nthird_name\n", "second_name third_name"),))
+    two = Trajectory("2", "b", "t", (Turn("Read", {"p": 2}, "second_name first_thing\nthird_name fourth_name\n",
+                                            "second_name first_thing third_name fourth_name"),))
     return list(replay([one, two], Half(), token_counter("estimate")))
 
 
@@ -43,7 +45,7 @@ def test_rows_by_tool_add_up_to_the_whole() -> None:
 def test_shares_of_strings_are_means_over_trajectories_and_of_lines_over_all() -> None:
     rows = tally(replayed(), lambda each, outcome: ("ALL", each.trajectory.source))
     assert (rows["a"].data, rows["b"].data, rows["ALL"].data, rows["ALL"].edit) == (1.0, 0.5, 0.75, 0.5)
-    assert rows["ALL"].es == rows["ALL"].data, "nothing was named"
+    assert (rows["a"].es, rows["b"].es, rows["ALL"].es) == (1.0, 0.75, 0.875), "of two lost names one is named"
     total = rows["ALL"].total
     assert total.need == 2 and rows["ALL"].need == 2000 / (total.raw - total.view) and rows["ALL"].saved == 1 - total.view / total.raw
 
