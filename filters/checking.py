@@ -84,8 +84,9 @@ def problems(file: RuleFile, others: Sequence[RuleFile] = ()) -> list[str]:
     if rule.shape and rule.shape not in {shape.name for shape in known()}:
         found.append(f"shape: there is no {rule.shape!r}; take {', '.join(shape.name for shape in known())}")
     cases, wrong = cases_of(table)
-    found += wrong
-    if not cases and not wrong:
+    if wrong:
+        return found + wrong
+    if not cases:
         found.append("case: there is none; add a [[case]] with a real output")
     patterns = _patterns(rule, cases)
     return found + patterns if patterns else found + [text for k, case in enumerate(cases, 1) for text in _case(k, case, rule, file)]
@@ -116,7 +117,7 @@ def cases_of(table: dict[str, object]) -> tuple[list[Case], list[str]]:
             if kind is None:
                 wrong.append(f"case {k} {key}: there is no such key; take {', '.join(_CASE)}")
             elif not isinstance(value, kind) or (isinstance(value, list) and not all(isinstance(text, str) and text for text in value)):
-                wrong.append(f"case {k} {key}: it is {'a list of texts' if kind is list else 'a text' if kind is str else 'a number'}")
+                wrong.append(f"case {k} {key}: write {'a list of texts' if kind is list else 'a text' if kind is str else 'a number'}")
         if not one.get("command") or not one.get("output"):
             wrong.append(f"case {k}: give it a command and its output")
         if not wrong:

@@ -144,11 +144,11 @@ def parsed(file: RuleFile) -> Rule:
     for key in ("argv", *KEYS):
         value = table.get(key, [])
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            raise ConfigError(f"{key}: it is a list of texts")
+            raise ConfigError(f"{key}: write a list of texts")
         lists[key] = tuple(value)
     shape = table.get("shape", "")
     if not isinstance(shape, str):
-        raise ConfigError("shape: it is the name of a shape")
+        raise ConfigError("shape: write the name of a shape")
     argv = tuple(tuple(one.split()) for one in lists.pop("argv"))
     return Rule(file.name, argv, shape, **lists)
 
