@@ -70,10 +70,12 @@ def bars() -> list[str]:
 
 
 def _asked(figure: float, bar: float | None, digits: int, most: bool) -> str:
-    missed = bar is not None and (figure > bar if most else figure < bar)
+    """A figure, rounded as the evaluation prints it, beside what is asked of it."""
     if bar is None:
         return number(figure, digits)
-    return f"{number(figure, digits + missed)} ({'≤' if most else '≥'} {bar:.{digits}f}){' !' if missed else ''}"
+    seen = round(figure, digits)
+    missed = seen > bar if most else seen < bar
+    return f"{number(figure, digits)} ({'≤' if most else '≥'} {bar:.{digits}f}){' !' if missed else ''}"
 
 
 def number(figure: float, digits: int = 3) -> str:
