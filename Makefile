@@ -39,6 +39,8 @@ soak: $(READY)
 	$(PY) tests/soak/kills.py $(if $(SHORT),--short)
 	$(PY) tests/soak/writers.py $(if $(SHORT),--short)
 	$(PY) tests/soak/fuzz.py $(if $(SHORT),--short)
+	-$(PY) -m pip install --quiet --editable ".[fuzz]"
+	$(PY) tests/soak/shapes.py $(if $(SHORT),--short)
 	$(PY) tests/soak/sessions.py $(if $(SHORT),--short)
 
 bench: $(READY)

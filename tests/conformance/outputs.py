@@ -136,6 +136,17 @@ KINDS: dict[str, Callable[[Draw, int], str]] = {
     "json": lambda r, i: f'{{"id": {i}, "name": "n{i}"}}',
     "numbers": lambda r, i: f"{i}",
     "control": lambda r, i: "\x00\x01\x02bin\x7f",
+    "table": lambda r, i: f"pod-{i:<6} {i % 3}/3   {('Running', 'CrashLoopBackOff', 'Pending')[i % 3]:<18} {r.randrange(9)}   {i}d",
+    "csv": lambda r, i: f'{i},name_{i % 13},"a, ""quoted"" value {r.randrange(99)}",{r.random():.3f},',
+    "psql": lambda r, i: f" {i:>6} | name_{i % 7:<9} | {r.randrange(99):>5} " if i % 40 else "--------+----------------+-------",
+    "ls": lambda r, i: f"-rw-r--r--  1 root root {r.randrange(99999):>7} Nov {1 + i % 28:>2} 10:{i % 60:02} file_{i}.txt",
+    "tree": lambda r, i: f"{'│   ' * (i % 3)}{'├──' if i % 5 else '└──'} dir_{i % 9}/mod_{i}.py",
+    "path": lambda r, i: f"./src/pkg_{i % 6}/mod_{i}.py",
+    "html": lambda r, i: f'<div class="c{i % 4}"><a href="/p/{i}">Item {i}</a> &amp; <b>w_{i % 9}</b></div>',
+    "tag": lambda r, i: r.choice(["<ul>", "<li>", "</li>", "</ul>", "<!-- c -->", "<br", "<pre>", "# Head"]),
+    "frame": lambda r, i: (f'  File "/m{i % 3}.py", line {i}, in f', f"\tat a.b.C{i % 4}.run(C.java:{i})", f"    at f{i} (/x/a.js:{i}:9)",
+                           f"#{i % 30}  0x00007f{i:06x} in main () at a.c:{i}", "Traceback (most recent call last):", "KeyError: 1")[i % 6],
+    "hunks": lambda r, i: ("@@@ -1,2 -1,2 +1,3 @@@", "++new", " -old", "Index: a", "diff -r a/x b/x", "1,2c3,4", "< x", "---")[i % 8],
     "separators": lambda r, i: f"a\x0bb\x0cc\x1cd\x85e\u2028f {i}",
 }
 

@@ -23,7 +23,7 @@ _REPEAT = re.compile(r"«×(\d+) to (L\d+(?:-\d+)?|b\d+-\d+)»")
 _HEAD = re.compile(rf"«{REF}(?:(?: [^\s«»]{{1,14}})? exit -?\d+:| error:)? (\d+) of (\d+) (\w+)(?: \d+ failures)?»\n")
 # ECMA-48: CSI with its parameters, OSC up to its end, and the two-character escapes
 _CODES = re.compile(r"\x1b\[[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x1b[\x40-\x5f]")
-_NUMBER = re.compile(r" *(\d+)(→|\t|:|\|)")
+_NUMBER = re.compile(r" *(\d+) *(→|\t|:|\|)")
 
 
 @dataclass(frozen=True)

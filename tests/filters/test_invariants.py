@@ -22,6 +22,8 @@ from byref.filters.render import MARKER
 from byref.filters.sieve import HUGE
 from byref.proxy.contracts import Seen
 from conformance.outputs import COMMANDS, KINDS, ROOT, SHARED, Output, made, real, shared, turns
+from conformance.shapes import NAMES as NAMES_OF_SHAPES
+from conformance.shapes import look_as
 from conformance.views import REF, Shown, check, line_ends, look, rows_of, span
 
 WIDE = "日本語のログ、"
@@ -32,6 +34,12 @@ NAMES = st.sampled_from(["stdout", "stderr", "text", "L5", "out.2", "content-0",
 TOOLS = st.sampled_from(["Bash", "Read", "Edit", "grep", "mcp__x__y"])
 thorough = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SIGNS = [sign.encode() for sign in (
+    "\n", "\r\n", "\r", "\x1b[31m", "«L1-9»", "word " * 90, "|", " | ", "-+-", ",", '"', "\t", "<", ">", "</a>", "<!--", "&amp;", "{", "}",
+    "[1,", '  File "a.py", line 3, in f\n', "\tat a.B.c(B.java:3)\n", "Caused by: ", "@@ -1 +1 @@\n", "ERROR x\n", "diff --git a/x b/x\n",
+    "GIT binary patch\n", "./a/b.py\n", "drwxr-xr-x 2 a a 4096 Nov 1 10:00 d\n", "total 8\n", "Name  Age\n", "12:30:11 INFO ok\n",
+    "--- FAIL: T (0.0s)\n", "x.py:3:y\n", "  7\tdef f():\n")] + ["日本".encode()[:4]]
 every_real = pytest.mark.parametrize("name", COMMANDS)
 LOGS = ("analysis-model", "local", "loghub", "terminal-bench", "tokf")
 FOLDERS = (*(f"corpus/logs/{name}" for name in LOGS), "corpus/api", "cases")
@@ -128,6 +136,26 @@ def test_any_text_call_profile_budget_and_past(seed: int, command: str | None, t
     check(look(raw, command, tool=tool, profile=profile, budget=budget, exit_code=code, seen=seen))
 
 
+@pytest.mark.parametrize("shape", NAMES_OF_SHAPES)
+@few
+@given(st.integers(0, 10**9), SHAPES_OF_CALLS, TOOLS, st.sampled_from(PROFILES), st.sampled_from([None, None, 60, 400]),
+       st.sampled_from([0, 1, None]), st.sampled_from([0, 0, 2, 3]), st.booleans())
+def test_any_text_under_any_shape(shape: str, seed: int, command: str | None, tool: str, profile: str, budget: int | None,
+                                  code: int | None, nth: int, proven: bool) -> None:
+    raw = made(seed, 120)
+    lines = frozenset(line.strip() for line in raw.split("\n")[::nth]) if nth else frozenset()
+    look_as(shape, raw, command, tool=tool, profile=profile, budget=budget, exit_code=code, seen=Seen(lines, frozenset(), proven))
+
+
+@pytest.mark.parametrize("shape", NAMES_OF_SHAPES)
+@few
+@given(st.lists(st.binary(max_size=300) | st.text(max_size=200).map(str.encode) | st.sampled_from(SIGNS), max_size=40),
+       st.sampled_from(PROFILES), st.sampled_from([None, 60, 200]))
+def test_any_bytes_under_any_shape(shape: str, pieces: list[bytes], profile: str, budget: int | None) -> None:
+    look_as(shape, b"".join(pieces), "cat f", profile=profile, budget=budget)
+    look_as(shape, b"".join(pieces) * 7, "cat f", profile=profile, budget=budget, exit_code=1)
+
+
 @quick
 @given(st.lists(st.binary(max_size=400) | st.sampled_from([b"\n", b"\r\n", b"\x1b[31m", "«L1-9»".encode(), "日本".encode()[:4],
                                                      b"word " * 90]),
@@ -203,7 +231,9 @@ def digest_of() -> str:
         seen = Seen(frozenset(line.strip() for line in raw.split("\n")[::2]), frozenset(), True) if seed % 3 == 0 else Seen()
         command = ("cat f", "pytest", "make")[seed % 3]
         shown = look(raw, command, profile=PROFILES[seed % 3], seen=seen, exit_code=seed % 2, task="find worker alpha_3 order")
-        for text in (*shown.view.texts, shown.view.head, repr(shown.view.gaps), *sorted(shown.view.terms), *sorted(shown.view.lines)):
+        views = [shown, *(look_as(name, raw, command, exit_code=seed % 2) for name in NAMES_OF_SHAPES[seed % 5::5])]
+        for text in (text for one in (s.view for s in views)
+                     for text in (*one.texts, one.head, repr(one.gaps), *sorted(one.terms), *sorted(one.lines))):
             total.update(text.encode("utf-8", "surrogateescape"))
     return total.hexdigest()
 
