@@ -105,10 +105,16 @@ def _counts(line: str) -> bool:
 def mark(units: Units, indexes: list[int]) -> None:
     """Ranks failures as MUST; of those that say the same, the first and the last, the first with the count.
 
+    indexes: ascending. Marking more of them later takes in those that were marked before.
     Of many that differ in ids alone the telling ones stand; gaps state the number of the others.
     """
     first: dict[str, list[int]] = {}
-    units.failing = len(indexes)
+    if units.marked:  # by a shape before: what says the same is told together
+        for i in units.marked:
+            units.failures.pop(i, None)
+            units.repeats.pop(i, None)
+        indexes = sorted({*units.marked, *indexes})
+    units.marked, units.failing = indexes, len(indexes)
     for i, place in zip(indexes, _places(units, indexes), strict=True):
         first.setdefault(masked(units.texts[i]) + place, []).append(i)
     ordinary = alike(list(first)) if len(first) > _MANY else frozenset()

@@ -16,7 +16,7 @@ from itertools import accumulate
 from operator import add
 
 from byref.filters.argv import Words, begins, commands, module, name_of
-from byref.filters.failures import mark, masked, suspects
+from byref.filters.failures import mark, suspects
 from byref.filters.lines import GOES_ON
 from byref.filters.units import ALWAYS, ANCHOR, MUST, PLAIN, Units
 from byref.proxy.contracts import Call, RuleFile
@@ -250,19 +250,25 @@ def apply(units: Units, rules: Sequence[Rule]) -> None:
     page = Page(units)
     rank, worth = units.rank, units.worth
     always, must, keep, drop = ({k for rule in rules for k in page.units(getattr(rule, key))} for key in ("always", "must", "keep", "drop"))
-    failing = suspects(units.texts)
-    fixed = always | must | set(failing) | {k for k, level in enumerate(rank) if level >= MUST}
-    for k in {k for first in drop for k in page.line(first)} - fixed - keep:
+    groups = [same for rule in rules for source in rule.group for same in page.groups(source)]
+    fixed = always | must | set(units.marked) | {k for k, level in enumerate(rank) if level >= MUST}
+    noise = {k for first in drop for k in page.line(first)} - fixed
+    alike = {k for same in groups for first in same for k in page.line(first)} - fixed
+    doubtful = sorted(noise | alike)
+    fixed |= {doubtful[k] for k in suspects([units.texts[k] for k in doubtful])}  # where the shape does not mark them
+    for k in noise - fixed - keep:
         rank[k], worth[k] = PLAIN, min(worth[k], NOISE)
     for k in keep - fixed:
         rank[k], worth[k] = ANCHOR, max(worth[k], 0)
-    for rule in rules:
-        for source in rule.group:
-            for same in page.groups(source):
-                _repeat(units, [page.line(k) for k in same if fixed.isdisjoint(page.line(k))])
+    for same in groups:
+        _repeat(units, [page.line(k) for k in same if fixed.isdisjoint(page.line(k))])
     for k in always:
         rank[k], worth[k] = ALWAYS, max(worth[k], 0)
-    _fail(units, must - always, failing)
+    unknown = {k for k in must - always if rank[k] < MUST and k not in units.failures}.difference(units.marked)
+    for k in unknown:
+        worth[k] = max(worth[k], 0)
+    if unknown:
+        mark(units, sorted(unknown))
 
 
 def _repeat(units: Units, lines: list[range]) -> None:
@@ -276,18 +282,3 @@ def _repeat(units: Units, lines: list[range]) -> None:
     for k in (*lines[0], *lines[-1]):
         units.rank[k], units.worth[k] = ANCHOR, 0
     units.repeats[lines[0][-1]] = (len(lines), units.address(lines[-1][0], lines[-1][-1]))
-
-
-def _fail(units: Units, must: set[int], failing: list[int]) -> None:
-    """Marks what a rule calls a failure, together with what says the same and was marked before, so that each counts once."""
-    for k in must:
-        units.worth[k] = max(units.worth[k], 0)
-    said = {masked(units.texts[k]) for k in must}
-    same = sorted(must | {k for k in failing if units.rank[k] in (PLAIN, ANCHOR, MUST) and masked(units.texts[k]) in said}) if must else []
-    counted = {k: units.repeats.pop(k) for k in same if k in units.repeats}
-    for k in same:
-        units.failures.pop(k, None)
-    mark(units, same)
-    for k, (count, last) in counted.items():
-        if k in units.failures and count > units.repeats.get(k, (0, ""))[0]:  # of a huge output the others are hidden
-            units.repeats[k] = (count, last)
