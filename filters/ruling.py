@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import accumulate
@@ -215,6 +215,10 @@ class Page:
                         found.update(range(first, bisect_right(ends, end - 1) + 1))
         return {k for k in found if rank[k] <= ALWAYS}
 
+    def whole(self, units: Iterable[int]) -> set[int]:
+        """The units of all lines that some units are part of."""
+        return set(units) if self._starts is None else {k for first in units for k in self.line(first)}
+
     def line(self, k: int) -> range:
         """All units of the line that unit k is part of."""
         if self._starts is None:
@@ -225,12 +229,14 @@ class Page:
     def groups(self, source: str) -> list[list[int]]:
         """The first units of the lines that a pattern matches, by what its groups capture."""
         alike: dict[tuple[bytes | None, ...], list[int]] = {}
+        ends, before = self._ends, -1
         for hit in one(source).finditer(self.data):
-            if hit.start() < hit.end():
-                k = self.line(bisect_right(self._ends, hit.start()))[0]
-                same = alike.setdefault(hit.groups(), [])
-                if not same or same[-1] != k:
-                    same.append(k)
+            start, end = hit.span()
+            k = bisect_right(ends, start)
+            if start < end and k > before:  # one match a line
+                line = self.line(k)
+                before = line[-1]
+                alike.setdefault(hit.groups(), []).append(line[0])
         return list(alike.values())
 
 
@@ -252,16 +258,16 @@ def apply(units: Units, rules: Sequence[Rule]) -> None:
     always, must, keep, drop = ({k for rule in rules for k in page.units(getattr(rule, key))} for key in ("always", "must", "keep", "drop"))
     groups = [same for rule in rules for source in rule.group for same in page.groups(source)]
     fixed = always | must | set(units.marked) | {k for k, level in enumerate(rank) if level >= MUST}
-    noise = {k for first in drop for k in page.line(first)} - fixed
-    alike = {k for same in groups for first in same for k in page.line(first)} - fixed
-    doubtful = sorted(noise | alike)
+    noise = page.whole(drop) - fixed
+    doubtful = sorted(noise | page.whole([k for same in groups for k in same]) - fixed)
     fixed |= {doubtful[k] for k in suspects([units.texts[k] for k in doubtful])}  # where the shape does not mark them
     for k in noise - fixed - keep:
         rank[k], worth[k] = PLAIN, min(worth[k], NOISE)
     for k in keep - fixed:
         rank[k], worth[k] = ANCHOR, max(worth[k], 0)
     for same in groups:
-        _repeat(units, [page.line(k) for k in same if fixed.isdisjoint(page.line(k))])
+        if len(same) > _ENDS:
+            _repeat(units, [line for line in map(page.line, same) if fixed.isdisjoint(line)])
     for k in always:
         rank[k], worth[k] = ALWAYS, max(worth[k], 0)
     unknown = {k for k in must - always if rank[k] < MUST and k not in units.failures}.difference(units.marked)
