@@ -5,7 +5,7 @@ import re
 
 from byref.filters.failures import mark, mark_summary, suspects
 from byref.filters.lines import split
-from byref.filters.narrow import narrowed, program
+from byref.filters.narrow import command, narrowed, program
 from byref.filters.patterns import any_of
 from byref.filters.steering import demote
 from byref.filters.templates import group
@@ -28,6 +28,9 @@ _PROGRAMS = frozenset({
     "pip", "pip3", "apt", "apt-get", "npm", "pnpm", "yarn", "docker", "make", "cmake", "cargo", "mvn", "gradle", "gradlew", "journalctl",
     "dmesg", "conda",
     "brew", "bundle", "go", "ninja", "terraform", "ansible-playbook", "kubectl"})
+# a time or a level near the start of a line, after a node's name or an id
+_NEAR = re.compile(r"^.{1,60}?(?:\d\d[:.]\d\d[:.]\d\d|\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b)", re.M)
+_FILE = re.compile(r"\.(?:log|out|err)\b|\blogs?\b")
 
 
 class Log:
@@ -38,6 +41,8 @@ class Log:
         stamps = len(_STAMP.findall(sample)) + len(_PROGRESS.findall(sample))
         if stamps * 2 >= rows > 5:
             return 65
+        if rows > 12 and len(_NEAR.findall(sample)) * 3 >= rows * 2:
+            return 62 if _FILE.search(command(call)) else 45
         return 55 if rows > 3 and program(call) in _PROGRAMS else 0
 
     def units(self, text: str, call: Call) -> Units:
