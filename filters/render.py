@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import compress
 from operator import not_
 
+from byref.filters import weights
 from byref.filters.detect import SAMPLE, detect
 from byref.filters.lines import GOES_ON
 from byref.filters.narrow import program
@@ -100,6 +101,7 @@ def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan, main: 
         odd = is_binary(_text(source.read(0, SAMPLE)))
         shape, units = ("binary", binary_units(source.size)) if odd else ("text", sieve(source, *signs(rules)))
     apply(units, rules)
+    units.strictness = units.strictness * weights.STRICTNESS.get(shape, 100) // 100 or weights.NARROWED.get(shape, 0)
     cut = _Cut(raw, shape, units, select(units, call, seen, plan), main)
     out: list[str] = []
     keep, n = cut.selection.keep, len(units.texts)

@@ -106,7 +106,7 @@ def names(selection: Selection) -> dict[str, int]:
     visible = set().union(*compress(selection.rows, selection.keep))
     hidden = [term for term in worth if term not in visible]
     hidden = [term for term, odds in zip(hidden, odds_of(hidden), strict=True)
-              if worth[term] > 2 or (worth[term] and odds > weights.NUMBER and term[:5] != "/tmp/")]
+              if worth[term] > 2 or (worth[term] and odds > weights.FORM["number"] and term[:5] != "/tmp/")]
     hidden = sorted(compress(hidden, map(str.isprintable, hidden)))
     hidden.sort(key=lambda term: worth[term] * 64 // (len(term) + 2), reverse=True)  # equals stay in order
     return dict(zip(hidden, count(), strict=False))

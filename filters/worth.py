@@ -19,49 +19,51 @@ Words: TypeAlias = tuple[frozenset[str], frozenset[str]]  # terms, and the sub-w
 # 8 * e**(x/4), rounded, for x from -16 to 12: a term's log odds of later use, in quarters, as a worth that adds up
 _EXP = (0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 59, 76, 97, 125, 161)
 NEVER = -99  # odds of what is not worth naming
-_HASH = 99  # or a word with digits in it
+_MIXED = "mixed"  # a hash, or a word with digits in it
+_FORM = {**weights.FORM, "": NEVER}
 _BELOW = 128  # so that no sum of odds is a negative index
 _WORTH = (0,) * (_BELOW - 16) + _EXP + (_EXP[-1],) * 16
-_FORM = bytes.maketrans(b"bcdefghijklmnopqrstuvwxyzBCDEFGHIJKLMNOPQRSTUVWXYZ123456789", b"a" * 25 + b"A" * 25 + b"0" * 9)
+_SIGNS = bytes.maketrans(b"bcdefghijklmnopqrstuvwxyzBCDEFGHIJKLMNOPQRSTUVWXYZ123456789", b"a" * 25 + b"A" * 25 + b"0" * 9)
 _HEX = frozenset("0123456789abcdef")
 SHORT = 4  # characters of a term that is worth naming, at least
 
 
 def odds_of(terms: list[str]) -> list[int]:
     """Log odds in quarters that a new term is used later, by its form alone; NEVER for what is not worth naming."""
-    forms = mapped("\n".join(terms), _FORM).split("\n") if terms else []
-    path = weights.PATH  # 2026/05/04 is none
-    odds = [path if "/" in form and len(form) >= SHORT and form.strip("0/.-") else _of_form(form) for form in forms]
-    if _HASH in odds:
-        odds = [value if value != _HASH else weights.NUMBER if _HEX.issuperset(term) else weights.NAME
-                for term, value in zip(terms, odds, strict=True)]
-    return odds
+    return [_FORM[form] for form in forms_of(terms)]
+
+
+def forms_of(terms: list[str]) -> list[str]:
+    """The form of each term, a key of `weights.FORM`; nothing for what is not worth naming."""
+    signs = mapped("\n".join(terms), _SIGNS).split("\n") if terms else []
+    forms = ["path" if "/" in sign and len(sign) >= SHORT and sign.strip("0/.-") else _form(sign) for sign in signs]  # 2026/05/04 is none
+    if _MIXED in forms:
+        forms = [form if form != _MIXED else "number" if _HEX.issuperset(term) else "name" for term, form in zip(terms, forms, strict=True)]
+    return forms
 
 
 @lru_cache(maxsize=1 << 14)
-def _of_form(form: str) -> int:
-    """The odds of a term, no path, whose letters and digits are written `a`, `A` and `0`; _HASH if its letters have to be looked at."""
-    size = len(form)
+def _form(sign: str) -> str:
+    """The form of a term, no path, whose letters and digits are written `a`, `A` and `0`; _MIXED if its letters have to be looked at."""
+    size = len(sign)
     if size < SHORT:
-        return NEVER
-    if form.isdigit():
-        return weights.NUMBER
-    if form.isalpha():
-        if form.islower():
-            return weights.WORD if size > 5 else weights.SHORT_WORD
-        return weights.UPPER if form.isupper() else weights.CAMEL if form[1:] != form[1:].lower() else weights.CAPITAL
-    letters = sum(map(str.isalpha, form))
-    if not letters:
-        return NEVER
+        return ""
+    if sign.isdigit():
+        return "number"
+    if sign.isalpha():
+        if sign.islower():
+            return "word" if size > 5 else "short"
+        return "upper" if sign.isupper() else "camel" if sign[1:] != sign[1:].lower() else "capital"
+    letters = sum(map(str.isalpha, sign))
     if letters * 2 < size:
-        return weights.NUMBER  # times, sizes
-    if size > 6 and not form.strip("a0"):
-        return _HASH
-    if "." in form:
-        return weights.DOTTED
-    if form.isupper():
-        return weights.UPPER
-    return weights.NAME if "_" in form or "-" in form or form[1:] == form[1:].lower() else weights.CAMEL
+        return "number" if letters else ""  # times, sizes
+    if size > 6 and not sign.strip("a0"):
+        return _MIXED
+    if "." in sign:
+        return "dotted"
+    if sign.isupper():
+        return "upper"
+    return "name" if "_" in sign or "-" in sign or sign[1:] == sign[1:].lower() else "camel"
 
 
 _SEPARATORS = bytes.maketrans(b"_./-0123456789", b" " * 14)
