@@ -29,7 +29,7 @@ class Places:
         self._names: dict[tuple[Document, int], Counter[str]] = {}
         self._inner: dict[tuple[Document, int], Document | None] = {}
         self._cursor = (0, 0)
-        self._ascii = text.isascii()
+        self.ascii = text.isascii()
 
     def append(self, document: Document | None, path: Path, last: int, a: int, b: int) -> None:
         self._documents.append(document)
@@ -176,7 +176,7 @@ class Places:
         return document.raw(member[2] + 1 if a == -2 else member[2] + 1 + b if a >= 0 else member[3])
 
     def _byte(self, at: int) -> int:
-        if self._ascii:
+        if self.ascii:
             return at
         start, size = self._cursor
         if at < start - at:

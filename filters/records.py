@@ -143,11 +143,11 @@ def table(records: Sequence[tuple[Path, Record]], write: Write, index: Sequence[
             if mixed:
                 there = {name for name, _, _ in large}
                 row = ["…" if key in there else text for key, text in zip(keys, row, strict=True)]
-            row += [f"{_heading(key)}={cells[key]}" for key, text in usual.items() if cells[key] != text]
+            row += [f"{heading(key)}={cells[key]}" for key, text in usual.items() if cells[key] != text]
             if rare and not out.groups:
-                row += [f"{_heading(key)}={text}" for key, text in cells.items() if key in rare]
+                row += [f"{heading(key)}={text}" for key, text in cells.items() if key in rare]
             texts.append("|".join(row).rstrip("|") or "|")
-        each = [f"{_heading(key)}={text}" for key, text in usual.items()]
+        each = [f"{heading(key)}={text}" for key, text in usual.items()]
         out.groups.append(Group(labels, each if out.groups else each + common, texts, is_dull,
                                 all(columns[key].same for key in usual), own))
     if common and not out.groups:
@@ -241,7 +241,7 @@ def _common(columns: dict[str, _Column], bigs: list[list[tuple[str, Path, Value]
             values = [value for big in bigs for name, _, value in big if name == column.name]
             text = short(values[0], _SHARED, write)
             if text is not None and all(short(value, _SHARED, write) == text for value in values):
-                said[column.name] = f"{_heading(column.name)}={text}"
+                said[column.name] = f"{heading(column.name)}={text}"
     if said:
         for big in bigs:
             big[:] = [entry for entry in big if entry[0] not in said]
@@ -257,11 +257,12 @@ def _distinct(columns: list[_Column], rows: list[dict[str, str]], known: dict[tu
         first = known.setdefault(values, column.name) if len(rows) > 1 and not column.big else column.name
         if first == column.name:
             keys.append(first)
-        twins.setdefault(first, []).append(_heading(column.name))
-    strangers = ["=".join([_heading(first), *names]) for first, names in twins.items() if first and first not in keys]
+        twins.setdefault(first, []).append(heading(column.name))
+    strangers = ["=".join([heading(first), *names]) for first, names in twins.items() if first and first not in keys]
     return keys, ["=".join(twins[key]) for key in keys] + strangers, "=".join(twins.get("", []))
 
 
-def _heading(name: str) -> str:
+def heading(name: str) -> str:
+    """A name as it stands in a heading: in quotes where it could be taken for more than one."""
     name = name.replace("\0", "")
     return name if _PLAIN_NAME.fullmatch(name) else f'"{name}"'

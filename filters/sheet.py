@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 from byref.filters.outcome import failed, may_fail, reports_failure
 from byref.filters.places import Places
-from byref.filters.records import Path, Record, dull, short, table
-from byref.filters.scanner import Document, Member, Value, read
+from byref.filters.records import Path, Record, dull, heading, short, table
+from byref.filters.scanner import Document, Member, Number, Value, read
 from byref.filters.units import ANCHOR, HIDDEN, MUST, PLAIN, Units
+from byref.proxy.text import estimate
 
 _INLINE, _LINE, _LONG = 160, 200, 300  # characters: a value on one line; elements of an array to a line; a piece of a string
 _BESIDE = 12  # records up to which their large values stand beside their rows, not after all rows
 _OPENING = 3  # pieces of a text that stand at its start: a heading, a table's head and first row
-_ANCHORS = 40  # lines of members outside of records that stand
+_ANCHORS = 12  # lines of members outside of records that stand
 _ROWS = 8000  # characters of rows that always stand
 _WHOLE, _FULL = 2000, 8000  # characters of an output below which all is worth showing, and over which that fades
 _PROSE = re.compile(r"(?:.*[_.-])?(?:abstract|description|body|content|text|summary|snippet|highlights?|message|answer|title|name|notes?|"
@@ -48,7 +49,13 @@ class Sheet:
         return Units(self.texts, self.places.address, self.rank, worth, name="records" if records else "values",
                      keys=[text.strip() for text in self.texts], counts=self.counts if records else None, rendered=True,
                      sources=self.sources, glued=self.glued, failures=self.failures,
-                     sizes=[self.sizes.get(k, len(text) + 1) for k, text in enumerate(self.texts)] if self.sizes else None)
+                     sizes=self._measured())
+
+    def _measured(self) -> list[int] | None:
+        """The size of each unit where that is not its length: what a hidden one stands for, and letters that are a token each."""
+        if not self.sizes and self.places.ascii:
+            return None
+        return [self.sizes.get(k, _size(text)) for k, text in enumerate(self.texts)]
 
     def values(self, document: Document) -> int:
         """All values at the top of a document; returns where in its text they end, 0 if there are none."""
@@ -170,7 +177,7 @@ class Sheet:
         stands = not self._inside and worth >= 0 and self._lines < _ANCHORS
         self._lines += stands
         self.add(f"{' ' * min(depth, 6)}{','.join(line)}", document, (*path, first), last=last, rank=ANCHOR if stands else PLAIN,
-                 worth=worth + (8 if worth >= 0 else 0))
+                 worth=worth - 6)
 
     def array(self, document: Document, value: list[Value], path: Path, label: str, depth: int, worth: int) -> None:
         """Objects as records, also in arrays of arrays; small values some to a line; others one by one."""
@@ -186,13 +193,15 @@ class Sheet:
             return
         write = document.write
         indent = " " * min(depth, 6)
+        opening = len(self.texts)
         self.add(f"{indent}{label}[", document, path, -2, rank=self._head() if label else PLAIN, worth=worth)
         line: list[str] = []
-        size = first = 0
+        size = first = lines = 0
         for i, item in enumerate(value):
             text = short(item, _LINE, write)
             if line and (text is None or size + len(text) > _LINE):
                 self.add(f"{indent} {','.join(line)}", document, (*path, first), last=i - 1, worth=worth)
+                lines += 1
                 line, size = [], 0
             if text is None:
                 self.value(document, item, (*path, i), f"{i}: ", depth + 1, worth=worth)
@@ -203,6 +212,18 @@ class Sheet:
                 size += len(text) + 1
         if line:
             self.add(f"{indent} {','.join(line)}", document, (*path, first), last=len(value) - 1, worth=worth)
+            lines += 1
+        if lines > 2 and opening + lines + 1 == len(self.texts):
+            self._ends(opening, len(value), all([isinstance(item, (Number, list)) for item in value]))
+
+    def _ends(self, opening: int, count: int, numbers: bool) -> None:
+        """A long array whose head is a unit: how many elements it has, and both of its ends stand; numbers between them say little."""
+        self.texts[opening] += str(count)
+        if not self._inside:
+            self.rank[opening + 1] = self.rank[-1] = ANCHOR
+        if numbers:
+            for k in range(opening + 2, len(self.texts) - 1):
+                self.worth[k] -= 12
 
     def records(self, document: Document, records: Sequence[tuple[Path, str, Record]], path: Path, label: str, depth: int, worth: int,
                 total: int = 0, keyed: bool = False) -> None:
@@ -220,12 +241,12 @@ class Sheet:
         opening, closing = "{}" if keyed else "[]"
         self.places.loose.add(path)
         for g, group in enumerate(cut.groups):
-            value = worth + (-14 if group.dull else -6 if g else 8 if top else 0)
+            value = worth + (-14 if group.dull else -6 if g else 0 if top else -6)
             stands = top and not g and sum(map(len, group.rows)) <= _ROWS
             head = ANCHOR if top and not group.dull else PLAIN
             own = f"{group.index}: " if group.index else ""
-            heading = f"{opening}{total} {own}{{{'|'.join(group.names)}}}{closing}"
-            self.add(f"{indent}{label}{heading}", document, path, rank=head, worth=value, source=" ".join(group.names))
+            title = f"{opening}{total} {own}{{{'|'.join(group.names)}}}{closing}"
+            self.add(f"{indent}{label}{title}", document, path, rank=head, worth=value, source=" ".join(group.names))
             if group.each:
                 each = f"{'each' if group.strict else 'each unless said'}: {'|'.join(group.each)}"
                 self.add(f"{indent} {each}", document, path, rank=ANCHOR if stands else PLAIN, worth=value)
@@ -249,16 +270,11 @@ class Sheet:
         """What is too large for the row of one record."""
         self._inside += 1
         for name, place, item in large:
-            name = name.replace("\0", "")
-            key = name.rsplit(".", 1)[-1]
-            self.value(document, item, place, f"{index[:-2]}.{name}:", depth + 2, key, worth + (0 if _PROSE.fullmatch(key) else -6))
+            key = name.replace("\0", "").rsplit(".", 1)[-1]
+            label = f"{index[:-2]}.{heading(name)}:"
+            self.value(document, item, place, label, depth + 2, key, worth - (0 if _PROSE.fullmatch(key) else 12))
         self._inside -= 1
 
-    def _prose(self, text: str) -> int:
-        """What a piece of a text is worth by its form: entries and headings more than running words, these by their length."""
-        if _ENTRY.fullmatch(text):
-            return 4
-        return -len(text) // 15
 
     def string(self, document: Document, value: str, path: Path, label: str, depth: int, worth: int, rank: int) -> None:
         """A long string: the JSON in it, or its lines and sentences."""
@@ -295,7 +311,7 @@ class Sheet:
                 opening -= 1
                 text = write(piece)
                 self.add(f"{indent}{label}{text}" if not glued else text, document, path, begin, last, glued=glued,
-                         rank=max(rank, ANCHOR) if first and not self._inside else rank, worth=worth + (4 if first else self._prose(text)))
+                         rank=max(rank, ANCHOR) if first and not self._inside else rank, worth=worth + (4 if first else _prose(text)))
                 label, indent = "", " " * min(depth + 1, 6)
                 begin, glued = last, 1
         if close and begin > 0:
@@ -303,6 +319,17 @@ class Sheet:
 
 
 _ENTRY = re.compile(r"""\s*(?:[-*] )?["'`*\\]*[\w][\w .()/-]{0,40}["'`*\\]*:(?:\s.{0,60})?|\s*\\*#+ .{1,100}""")
+
+
+def _prose(text: str) -> int:
+    """What a piece of a text is worth by its form: entries and headings more than running words, these and what is deep by their length."""
+    rate = (0 if _ENTRY.fullmatch(text) else 4) + min((len(text) - len(text.lstrip(" "))) // 4, 3)
+    return -len(text) * rate // 60
+
+
+def _size(text: str) -> int:
+    """Characters of a unit and its newline, as many as cost what it does: see `byref.proxy.text.estimate`."""
+    return len(text) + 1 if text.isascii() else (10 * estimate(text) + 2) // 3 + 1
 
 
 def _sentence(text: str, start: int, end: int) -> int:

@@ -5,7 +5,7 @@ import json
 
 from byref.filters.scanner import Document
 from byref.filters.sheet import Sheet
-from byref.filters.units import ANCHOR, MUST
+from byref.filters.units import ANCHOR, MUST, PLAIN
 
 
 def cut(value: object, raw: str = "") -> Sheet:
@@ -18,7 +18,7 @@ def cut(value: object, raw: str = "") -> Sheet:
 def test_short_members_share_lines_and_dull_ones_stand_together() -> None:
     sheet = cut({"id": 1, "name": "x", "avatar_url": "http://a", "events_url": "http://b", "count": 60})
     assert sheet.texts == ['"id":1,"name":"x"', '"avatar_url":"http://a","events_url":"http://b"', '"count":60']
-    assert sheet.worth[1] < 0 < sheet.worth[0]
+    assert sheet.worth[1] < sheet.worth[0] and list(sheet.rank) == [ANCHOR, PLAIN, ANCHOR]
 
 
 def test_a_member_that_failed_stands_alone_and_always() -> None:
@@ -28,8 +28,16 @@ def test_a_member_that_failed_stands_alone_and_always() -> None:
 
 def test_long_arrays_of_small_values_come_some_to_a_line() -> None:
     sheet = cut({"versions": [f"0.0.{i}" for i in range(200)]})
-    assert sheet.texts[0] == '"versions":[' and all(len(text) < 240 for text in sheet.texts)
+    assert sheet.texts[0] == '"versions":[200' and all(len(text) < 240 for text in sheet.texts)
     assert "".join(text.strip() for text in sheet.texts[1:]).count('"0.0.') == 200 - "".join(sheet.texts).count("[") + 1
+
+
+def test_a_long_array_of_numbers_says_how_many_and_shows_both_ends() -> None:
+    sheet = cut({"model": "m-1", "embedding": [i / 7 for i in range(1500)]})
+    last = len(sheet.texts) - 1
+    assert sheet.texts[1] == '"embedding":[1500'
+    assert [i for i, rank in enumerate(sheet.rank) if rank == ANCHOR] == [0, 1, 2, last]
+    assert max(sheet.worth[3:last]) < min(sheet.worth[2], sheet.worth[last])
 
 
 def test_arrays_of_arrays_of_records_are_one_table_that_says_which_is_whose() -> None:

@@ -18,7 +18,7 @@ SHARED = Path(__file__).parents[4] / "shared"
 CALL = Call("curl")
 # Runs of characters of a value: what a re-rendering may not change. Its own signs and words are taken away.
 ATOM = re.compile(r"[^\s|\"'{}\[\],:=…\\]+")
-OURS = re.compile(r"^\s*\d+(?:,\d+)?\.[^|]*?:(?=[\[{\"\d\-tfn])|"
+OURS = re.compile(r"^\s*\d+(?:,\d+)?\.(?:\"(?:[^\"\\]|\\.)*\"|[^|\"]*?):(?=[\[{\"\d\-tfn])|"
                   r"^\s*(?:\d+(?:,\d+)?: |each(?: unless said)?: )|[\[{]\d+(?= |\]|$)|(?<![^\s])\d+\.(?=[^\d\s])")
 
 
