@@ -18,7 +18,7 @@ from byref.proxy.ledger.counter import token_counter
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "views.md"
-LINES = 36  # of a view that are printed here
+LINES = 48  # of a view that are printed here
 WIDTH = 240  # characters of a line that are printed here
 
 _JOB = '''
