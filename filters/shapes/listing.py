@@ -21,17 +21,18 @@ _ROW = re.compile("|".join((
     r"(?P<tree>[│|\u00a0 ]*(?:[├└][─-]+[┬─]? |\|-{1,3} |`-{1,2} |\+-{1,3} |\\-{1,3} )\S)",
     r"(?P<total>total \S+$|\d[\d.,]*[A-Za-z]{0,3}\t(?:total|\.|/)$|\d+ director(?:y|ies)\b|\d+ (?:files?|items?)\b|Found \d+ files?\b"
     r"|\(Results are)",
-    r"(?P<head>[^\s:][^:\n]*:$)",
     r"(?P<sized> *\d[\d.,]*[KMGTPEZYkBi]{0,3}\t\S)",  # du
     # git status --short, diff --name-status, diff --numstat, ls-files -s, ls-tree; a directory tool of MCP
-    r"(?P<filed>(?:[ MADRCUT?!]{2} |[MADRCTUXB]\d{0,3}\t|(?:\d+|-)\t(?:\d+|-)\t)\S"
-    r"|\d{6} (?:blob |tree |commit )?[0-9a-f]{40,64}[ \t]|\[(?:FILE|DIR)\] \S)",
-    r"(?P<path>(?=\S*[A-Za-z])(?!\S*//)[^\s:|<>\"'()=;,]*/[^\s:|<>\"'=;,]*$|[\w.@+-]{1,60}\.\w{1,8}$)")))
+    r"(?P<filed>(?:(?:[MADRCUT?!][ MADRCUT?!]| [MADRCUT]) |[MADRCTUXB]\d{0,3}\t|(?:\d+|-)\t(?:\d+|-)\t)\S"
+    r"|\d{6} (?:blob |tree |commit )?[0-9a-f]{40,64}[ \t]|\[(?:FILE|DIR)\] \S)")))
+_FILE = re.compile(r"[\w.@+-]{1,60}\.\w{1,8}$")
+_NO_PATH = frozenset(" \t:|<>\"'=;,()")
 _TROUBLE = re.compile(r"─ UNMET (?!OPTIONAL)| (?:invalid|extraneous|FAILED|\(error|\[error)\b")  # what a tree says after a name, or for one
 _CONFLICT = re.compile(r"(?:DD|AU|UD|UA|DU|AA|UU) \S")
 _ASKED = re.compile(
     r"(?:^|&&|\|\||;|\||\n|\bsudo|\bxargs)\s*(?:[\w./-]*/)?(?:ls|dir|exa|eza|find|fd|fdfind|tree|du|locate"
-    r"|git (?:-C \S+ )?(?:ls-files|ls-tree)|(?:npm|pnpm|yarn) (?:ls|list)|cargo tree|tar -?\w*t\w*|unzip -l|rg --files)(?:\s|$)")
+    r"|git (?:-C \S+ )?(?:ls-files|ls-tree|status (?:-s\b|--short|--porcelain\S*)|[^|&;\n]*--(?:name-status|name-only|numstat))"
+    r"|(?:npm|pnpm|yarn) (?:ls|list)|cargo tree|tar -?\w*t\w*|unzip -l|rg --files)(?:\s|$)")
 _TOOLS = frozenset({"glob", "ls", "list_files", "list_dir", "list_directory", "find_files", "find_file", "file_search",
                     "search_files", "globtool"})
 _ROWS = 80  # lines that say what kind of output this is
@@ -40,7 +41,7 @@ _SIBLING = -2  # quarters off their worth
 _FEW, _OFTEN, _MOST = 24, 6, 120  # folders that stand in any listing; beyond, one line in so many; and at most
 _WHOLE = 4000  # characters of paths up to which each stands as it is called by: a later call copies it
 _USED = 200  # percent of the plan's threshold: few names of a list are ever used, and gaps have room for them
-_NOISE = re.compile(r"(?:^|[/ \t])(?:\.git|__pycache__|node_modules|\.venv|site-packages|\.mypy_cache)(?:/|:$)|\.(?:pyc|map|lock)$")
+_MADE = ("/.git/", "__pycache__", "node_modules/", "/.venv/", "site-packages/", ".mypy_cache/", ".pyc")  # in paths of what tools made
 _ROOTED = ("/", "./", "../", "~/")
 _GROUP = 8  # characters that a heading has to save
 
@@ -77,9 +78,8 @@ class Listing:
         for i in entries:
             counts[i] = 1
         named = {i: _name(texts[i], kinds[i]) for i in entries}
-        noise = {i for i, row in enumerate(texts) if _NOISE.search(row)}
-        if len(noise) * 2 > n:
-            noise = set()  # they are what was asked for
+        made = [part for part in _MADE if 0 < text.count(part) * 2 < n]  # else they are what was asked for
+        noise = {i for i, row in enumerate(texts) if any([part in row for part in made])} if made else set()
         _structure(rank, texts, kinds, named, noise)
         _siblings(worth, entries, named, noise)
         _sought(rank, named, f"{call.task}\n{call.said}\n{call.intent}")
@@ -107,7 +107,12 @@ def _asked(call: Call) -> bool:
 
 def _kind(row: str) -> str:
     found = _ROW.match(row)
-    return found.lastgroup or _OTHER if found else _OTHER
+    if found:
+        return found.lastgroup or _OTHER
+    if row.endswith(":") and row.count(":") == 1 and not row[0].isspace():
+        return _HEAD
+    named = "/" in row and "//" not in row and row.upper() != row.lower()
+    return _PATH if (named or _FILE.match(row)) and _NO_PATH.isdisjoint(row) else _OTHER
 
 
 def _is_entry(kind: str, row: str, asked: bool) -> bool:
@@ -173,13 +178,20 @@ def _shared(path: str, other: str) -> int:
 
 def _siblings(worth: list[int], entries: list[int], named: dict[int, str], noise: set[int]) -> None:
     """Neighbours in one folder with one extension, or of one name, are worth less, all but both ends, where they are many."""
-    for key in (_parts, _base):
-        keys = [(*key(named[i]), i - k) for k, i in enumerate(entries)]
-        cuts = [0, *(k + 1 for k, (a, b) in enumerate(pairwise(keys)) if a != b), len(keys)]
-        for first, last in pairwise(cuts):
-            if last - first >= _RUN:
-                for k in range(first + 1, last - 1):
-                    worth[entries[k]] = _SIBLING
+    begun = [0, 0]
+    last: tuple[object, ...] = (None, None)
+    for k in range(len(entries) + 1):
+        keys: tuple[object, ...] = (None, None)
+        if k < len(entries):
+            folder, _, name = named[entries[k]].rpartition("/")
+            keys = ((folder, name.rpartition(".")[2] if "." in name[1:] else ""), name)
+        for which in (0, 1):
+            if keys[which] != last[which] or keys[which] is None:
+                if k - begun[which] >= _RUN:
+                    for i in entries[begun[which] + 1:k - 1]:
+                        worth[i] = _SIBLING
+                begun[which] = k
+        last = keys
     for i in noise:
         worth[i] = 2 * _SIBLING
 
@@ -190,17 +202,6 @@ def _sought(rank: bytearray, named: dict[int, str], words: str) -> None:
     found = [i for i, path in named.items() if path.rpartition("/")[2] in sought]
     for i in found[:_FEW]:
         rank[i] = max(rank[i], ANCHOR)
-
-
-def _base(path: str) -> tuple[str, str]:
-    return "", path.rpartition("/")[2]
-
-
-def _parts(path: str) -> tuple[str, str]:
-    """Folder and extension of a path."""
-    folder, _, name = path.rpartition("/")
-    stem, dot, extension = name.rpartition(".")
-    return folder, extension if dot and stem else ""
 
 
 def _shared_folders(units: Units, kinds: list[str], named: dict[int, str]) -> None:
