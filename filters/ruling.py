@@ -61,9 +61,7 @@ def chosen(call: Call, extra: tuple[RuleFile, ...] = (), fault: Callable[[str], 
     for words in commands(call):
         for file in _files(words, extra):
             try:
-                rule = parsed(file)
-                for key in KEYS:
-                    compiled(getattr(rule, key))
+                rule = usable(file)
             except ByrefError as problem:
                 if fault is not None:
                     fault(f"{file.place}: {problem}")
@@ -72,6 +70,14 @@ def chosen(call: Call, extra: tuple[RuleFile, ...] = (), fault: Callable[[str], 
                 rules.append(rule)
             break
     return rules
+
+
+def usable(file: RuleFile) -> Rule:
+    """The rule in a file, its patterns compiled. Raises `ConfigError` or `Invalid`."""
+    rule = parsed(file)
+    for key in KEYS:
+        compiled(getattr(rule, key))
+    return rule
 
 
 def _files(words: Words, extra: tuple[RuleFile, ...]) -> list[RuleFile]:

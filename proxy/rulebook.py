@@ -77,8 +77,7 @@ class Rulebook:
         held = self._folders.get(folder)
         stamp = _stamp(folder)
         if stamp is None:
-            if held is not None:
-                del self._folders[folder]
+            self._folders.pop(folder, None)
             return ()
         if held is None or held[0] != stamp or held[1] != {path: _stamp(path) for path in held[1]}:
             stamps = {path: _stamp(path) for path in paths(folder)}  # before the files are read: what changes meanwhile is read again

@@ -126,8 +126,18 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _rules(found: Findings, home: str) -> None:
-    """How a project's own rules stand."""
-    for state in rulebook.states(home, config.project_folder()):
+    """How a project's own rules stand, and which of those in force cannot be used."""
+    from byref.filters.ruling import usable
+    try:
+        root = config.project_folder()
+    except ConfigError:  # the working folder is gone, as was said above
+        return
+    for file in rulebook.Rulebook(home).files(f":{root}"):
+        try:
+            usable(file)
+        except ByrefError as fault:
+            found.wrong("rules", f"{file.place} is skipped: {fault}", f"mend it; `byref rules check {file.place}` says when it is well")
+    for state in rulebook.states(home, root):
         if state.state == "changed":
             found.wrong("rules", f"{state.path} is not as it was trusted, so it does not count", "read it, then `byref trust`")
         elif state.state != "gone":

@@ -41,6 +41,8 @@ def test_a_users_rule_needs_no_trust_and_one_that_cannot_be_used_costs_nothing(p
     done = project("run", "--", "seq", "20000")
     assert done.returncode == 0 and done.stdout.startswith("«r".encode()) and done.stderr == b""
     assert b"mine.toml: invalid: the pattern" in (project.home / "byref.log").read_bytes()
+    doctor = project("doctor")
+    assert doctor.returncode == 1 and b"mine.toml is skipped: invalid: the pattern" in doctor.stdout
 
 
 def test_small_outputs_read_no_rules(project):
