@@ -133,9 +133,10 @@ def test_a_key_ranks_the_lines_that_its_patterns_match() -> None:
 def test_where_several_keys_match_a_line_what_shows_more_wins() -> None:
     both = Rule("x", (), always=("A",), must=("B",), group=("(C)",), keep=("D",), drop=("^",  "[A-E]"))
     units = units_of("A B", "B C", "C D 1", "C D 2", "C 3", "C 4", "D E", "E")
+    units.worth[7] = 6
     apply(units, [both])
     assert ranks(units) == [ALWAYS, MUST, ANCHOR, PLAIN, PLAIN, ANCHOR, ANCHOR, PLAIN]
-    assert units.repeats == {3: (4, "L7")} and units.worth[7] == 0 and units.worth[8] == ruling.NOISE
+    assert units.repeats == {3: (4, "L7")} and units.worth[7] == 6 and units.worth[8] == ruling.NOISE
 
 
 def test_lines_alike_in_what_is_captured_stand_with_both_ends_and_their_number() -> None:
