@@ -21,7 +21,9 @@ _STRONG = "(?im)" + "|".join((
     r"(?:^|[^\w./\n-])(?:error|fatal|failed|failure|fail|panic(?:ked)?|exception|traceback|critical|err|emerg|alert|aborted|killed)(?:$|[^\w/\n-])",
     r"\b(?:segmentation fault|permission denied|access denied|connection refused|command not found|no such file|cannot|can't|unable to)\b",
     r"\b(?:out of memory|no space left|timed out|conflict|assertion failed|undefined (?:reference|symbol)|unresolved import|core dumped)\b",
-    r"\w*(?:Error|Exception|Timeout|Failure|Fault)(?:[:()\t ]|$)", r"^E   ", r"^(?:--- )?FAIL\b", r"✗|✖|✕|❌|^\s*× ", r"^not ok\b",
+    r"\w*(?:Error|Exception|Failure|Fault)(?:[:()\t ]|$)",
+    r"(?-i:\w*Timeout)(?:[:()\t ]|$)", r"\b(?:connect(?:ion)?|gateway|lock|operation|read|request|response) timeout\b",
+    r"^E   ", r"^(?:--- )?FAIL\b", r"✗|✖|✕|❌|^\s*× ", r"^not ok\b",
     r"^(?:\S+: )?\*\*\* ", r"^ ! \[(?:remote )?rejected\]", r"\bInvalid (?:read|write|free)\b",
     r"\b(?:CrashLoopBackOff|ImagePullBackOff|OOMKilled)\b",
     r"^[EF]\d{4} \d\d:\d\d", r"^\S+:\d+:\d+: [A-Z]{1,4}\d{3,4} ", r"HTTP/\d(?:\.\d)?\" 5\d\d ",
@@ -52,6 +54,7 @@ _POSITION = re.compile(r"[ \t]+\d+:\d+[ \t]")  # line and column of a file that 
 _NUMBER = re.compile(r"\d+")
 _MANY = 50  # distinct failures of one template, from which a number that is another in most of them is an id
 _VALUES = 12  # different values that a number may have and be no id: a code, a host, an attempt
+_TELLING = 16  # failures of such a template that stand
 FOOT = 12  # lines at the end that may hold a summary
 _AROUND = 9  # indented lines to each side of a failure
 
@@ -163,8 +166,11 @@ def alike(failures: list[str]) -> frozenset[int]:
             for k in group:
                 for place, value in enumerate(_NUMBER.findall(failures[k])):
                     columns.setdefault(place, {}).setdefault(value, k)
-            few = [values.values() for values in columns.values() if len(values) <= _VALUES]
-            out.update(set(group).difference((group[0], group[-1]), *few))
+            telling = {group[0], group[-1]}
+            for values in sorted(columns.values(), key=len):
+                if len(values) <= _VALUES and len(telling) + len(values) <= _TELLING:
+                    telling.update(values.values())
+            out.update(k for k in group if k not in telling)
     return frozenset(out)
 
 

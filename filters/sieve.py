@@ -1,12 +1,13 @@
 """Outputs too large to weigh line by line: one pass over the bytes keeps the lines worth weighing.
 
-Kept are the first and last lines, the first line of each new template (the line without its digits), and every
+Kept are the first and last lines, the first line of each new template (the line without its numbers and ids), and every
 line that reports a failure, once per masked text with its count. The rest becomes hidden units with exact addresses.
 Memory: a block, the kept lines, the templates up to a limit, and a few words for each distinct failure.
 """
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -14,6 +15,7 @@ from itertools import accumulate
 from byref.filters.failures import FOOT, alike, is_failure, is_summary, masked, strong
 from byref.filters.lines import ESCAPE, clean
 from byref.filters.steering import demote
+from byref.filters.templates import LEADING, MANY, ODD, RARE, VARIABLE
 from byref.filters.units import ALWAYS, ANCHOR, HIDDEN, MUST, PLAIN, Units
 from byref.proxy.contracts import Source
 from byref.proxy.text import short_hash
@@ -30,7 +32,6 @@ _FAILURES = 600  # failing lines kept; beyond, they are counted
 _LINE = 600  # bytes of a line that are kept; the rest is addressed
 _BEFORE = 150  # of them before what made the line worth keeping
 _CODE = 32  # bytes of an escape code that a window may not cut
-_DIGITS = b"0123456789"
 
 
 @dataclass(slots=True)
@@ -56,7 +57,7 @@ class _Sieve:
         self.line, self.offset, self.fresh, self.open = 1, 0, True, -1
         self.pieces: dict[int, _Piece] = {}
         self.same: dict[bytes, tuple[int, int, str]] = {}  # masked failure: first piece, count, address of the last
-        self.templates: set[bytes] = set()
+        self.templates: dict[bytes, list[int]] = {}  # of each the first piece, how many lines, the number of the last
         self.tail: list[tuple[int, int, bytes, bool, bool]] = []  # line, offset, the row's last bytes, whether it starts and ends a line
 
     def scan(self, data: bytes, ended: bool) -> None:
@@ -93,16 +94,18 @@ class _Sieve:
         return self.line + k, starts[k] + begin, row[begin:], not begin and (k > 0 or self.fresh), k != self.open
 
     def news(self, data: bytes, rows: list[bytes], starts: list[int]) -> None:
-        """Keeps the first line of every template that is new."""
-        keys = data.translate(None, _DIGITS).split(b"\n")
-        fresh = set(keys[:len(rows)]) - self.templates
-        for k, key in enumerate(keys[:len(rows)] if fresh else ()):
-            if key in fresh:
+        """Keeps the first line of every template that is new, and counts the others."""
+        keys = data.translate(None, VARIABLE).split(b"\n")[:len(rows)]
+        lasts = dict(zip(keys, range(len(keys)), strict=True))
+        fresh = lasts.keys() - self.templates.keys()
+        for k, key in enumerate(keys if fresh else ()):
+            if key in fresh and len(self.templates) < _TEMPLATES:
                 fresh.discard(key)
-                self.templates.add(key)
-                self.keep(k, rows, starts, 0, PLAIN)
-                if not fresh or len(self.templates) >= _TEMPLATES:
-                    return
+                self.templates[key] = [self.keep(k, rows, starts, 0, PLAIN), 0, 0]
+        for key, often in Counter(keys).items():
+            if key in self.templates:
+                known = self.templates[key]
+                known[1], known[2] = known[1] + often, self.line + lasts[key]
 
     def ruled(self, data: bytes, rows: list[bytes], starts: list[int]) -> None:
         """Keeps what rules speak of: a failure unless it is noted as one already, and of the others the first ones."""
@@ -262,5 +265,20 @@ def _units(state: _Sieve, size: int) -> Units:
             units.failures[where[start]] = units.failures.get(where[start], 0) + 1
             if count > 1:
                 units.repeats[where[start]] = (count, last)
+    if len(state.templates) < _TEMPLATES:
+        _told(units, state, where, lines)
     demote(units)
     return units
+
+
+def _told(units: Units, state: _Sieve, where: dict[int, int], lines: int) -> None:
+    """What templates of many lines tell: the first line with their number. Where nearly all lines are of those, the others are news."""
+    many = {start: (often, f"L{last}") for start, often, last in state.templates.values() if often >= MANY}
+    alike = sum(often for often, _ in many.values())
+    for start, often, _ in state.templates.values():
+        i = where[start]
+        if start in many and units.rank[i] < MUST and units.texts[i].strip():
+            units.repeats.setdefault(i, many[start])
+            units.rank[i] = ANCHOR if often * LEADING >= lines else units.rank[i]
+        elif often <= RARE and alike * 5 >= lines * 4:
+            units.worth[i] += ODD

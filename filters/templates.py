@@ -6,10 +6,10 @@ from byref.filters.units import ANCHOR, MUST, Units
 # What ids are made of, and the blanks that fill up numbers: hexadecimal digits go, words are told apart by their other letters.
 VARIABLE = b"0123456789abcdefABCDEF .-\t"
 
-_MANY = 12  # lines of one template that are told by their number
-_LEADING = 50  # templates at most that show their first line, by their share
-_LIKE = -8  # quarters: what a line is worth less that is like many
-_RARE, _ODD = 2, 16  # lines of a template so few that they are odd among many alike, and the quarters that this is worth
+MANY = 12  # lines of one template that are told by their number
+LEADING = 50  # templates at most that show their first line, by their share
+LIKE = -8  # quarters: what a line is worth less that is like many
+RARE, ODD = 2, 16  # lines of a template so few that they are odd among many alike, and the quarters that this is worth
 _STANDS = bytes(level >= MUST for level in range(256))
 
 
@@ -20,7 +20,7 @@ def templates(lines: list[str]) -> list[bytes]:
     return "\n".join(lines).encode("utf-8", "surrogatepass").translate(None, VARIABLE).split(b"\n")
 
 
-def group(units: Units, like: int = _LIKE) -> None:
+def group(units: Units, like: int = LIKE) -> None:
     """Of many lines of one template the first and the last are worth what is in them, the first with their number.
 
     like: quarters that a line of many is worth more. Failures that stand are not among them. The templates that make up
@@ -32,15 +32,15 @@ def group(units: Units, like: int = _LIKE) -> None:
     standing = units.rank.translate(_STANDS)
     alike = 0
     for same in groups.values():
-        if len(same) >= _MANY and sum([standing[i] for i in same]) * 2 < len(same) and units.texts[same[0]].strip():
+        if len(same) >= MANY and sum([standing[i] for i in same]) * 2 < len(same) and units.texts[same[0]].strip():
             alike += len(same)
             for i in same[1:-1]:
                 units.worth[i] += like
             units.repeats[same[0]] = (len(same), units.address(same[-1], same[-1]))
-            if len(same) * _LEADING >= len(units.texts):
+            if len(same) * LEADING >= len(units.texts):
                 units.rank[same[0]] = max(units.rank[same[0]], ANCHOR)
     if alike * 5 >= len(units.texts) * 4:
         for same in groups.values():
-            if len(same) <= _RARE:
+            if len(same) <= RARE:
                 for i in same:
-                    units.worth[i] += _ODD
+                    units.worth[i] += ODD

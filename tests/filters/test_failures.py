@@ -19,7 +19,7 @@ FAULTS = [
 ]
 FINE = [
     "0 errors, 0 warnings", "no errors found", "errors: 0", "compiled error_handler.py", "tests/test_errors.py::test_ok PASSED",
-    "failover is ready",
+    "failover is ready", "Established session 0x14ed with negotiated timeout 10000 for client", "wait with a timeout of 30 s",
     "Found 0 failures", "import exceptions", "exit code 0", "process exited with code 0", "",
     "the error-prone step was skipped by hand-fail-safe",
     "loading src/fatal/index.ts", "12 passed, 0 failed", "no error", "failed=0", "error: 0", "ok, without failure",
@@ -102,6 +102,22 @@ def test_the_indented_lines_around_a_failure_come_along_and_no_others() -> None:
     cut = units(texts)
     mark(cut, [3])
     assert [i for i, level in enumerate(cut.rank) if level == ANCHOR] == [1, 2, 4, 5]
+
+
+def test_of_many_that_differ_in_ids_alone_both_ends_and_each_kind_of_code_stand() -> None:
+    texts = [f"ERROR gateway timeout order={8000 + i * 7} code={(51, 51, 54)[i % 3]} host=gw-{i % 2}" for i in range(120)]
+    cut = units([*texts, "ERROR disk full"])
+    mark(cut, suspects(cut.texts))
+    assert [i for i, level in enumerate(cut.rank) if level == MUST] == [0, 1, 2, 119, 120]
+    assert sum(cut.failures.values()) == cut.failing == 121, "each is counted"
+
+
+@pytest.mark.parametrize("form", ["src/a.c:{}: error: unknown type", "FAILED tests/test_a.py::test_b[{}] - error",
+                                  "ERROR at line {} of the script"])
+def test_what_is_placed_is_another_however_many_there_are(form: str) -> None:
+    cut = units([form.format(i) for i in range(120)])
+    mark(cut, suspects(cut.texts))
+    assert list(cut.rank) == [MUST] * 120
 
 
 def test_a_summary_is_one_near_the_end() -> None:
