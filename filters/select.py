@@ -13,7 +13,7 @@ from operator import not_
 
 from byref.filters import weights
 from byref.filters.units import ALWAYS, ANCHOR, HIDDEN, LAST, MUST, Units
-from byref.filters.worth import NEVER, asked_of, odds_of, sharers, task_of, weigh, words_of
+from byref.filters.worth import asked_of, forms_of, sharers, task_of, weigh, words_of
 from byref.proxy.contracts import Call, Seen
 from byref.proxy.text import terms_by_line
 
@@ -35,6 +35,7 @@ class Plan:
 
 
 PLANS = {name: Plan(threshold, cap) for name, (threshold, cap) in weights.PROFILES.items()}
+_POINTED = 4  # worth of a number, or a temporary path, that the call or the task points at
 _WORDS = 6  # terms that a gap hides at least; its marker costs about as many tokens
 _LONG = 300  # characters of a unit from which its size weighs no more: a row, a piece of a line
 _BLOCK = 320  # characters in which units are picked once a cap binds
@@ -71,8 +72,8 @@ def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
             share[term] = 4 * share[term] // sharers(often)
     named = list(lines.keys() & asked[0] | lines.keys() & task[0])
     sought = words_of(call.intent)[0] if call.intent else frozenset()
-    for term, odds in zip(named, odds_of(named), strict=True):
-        if odds != NEVER or term in sought:
+    for term, form in zip(named, forms_of(named), strict=True):
+        if form or term in sought:
             share[term] = (weights.SOUGHT if term in sought else weights.NAMED) * 4 // sharers(lines[term])
     everywhere, here = share.__getitem__, {term: value + share[term] for term, value in worth.items()}.pop
     scores = [sum(map(here, row, map(everywhere, row))) for row in rows]
@@ -105,8 +106,8 @@ def names(selection: Selection) -> dict[str, int]:
     worth = selection.worth
     visible = set().union(*compress(selection.rows, selection.keep))
     hidden = [term for term in worth if term not in visible]
-    hidden = [term for term, odds in zip(hidden, odds_of(hidden), strict=True)
-              if worth[term] > 2 or (worth[term] and odds > weights.FORM["number"] and term[:5] != "/tmp/")]
+    hidden = [term for term, form in zip(hidden, forms_of(hidden), strict=True)
+              if worth[term] > _POINTED or (form not in ("", "number") and term[:5] != "/tmp/")]
     hidden = sorted(compress(hidden, map(str.isprintable, hidden)))
     hidden.sort(key=lambda term: worth[term] * 64 // (len(term) + 2), reverse=True)  # equals stay in order
     return dict(zip(hidden, count(), strict=False))
