@@ -93,6 +93,8 @@ def _kinds(rows: list[str]) -> bytearray:
             kinds[i] = _PART if i and kinds[i - 1] == _FRAME and _RUST.match(rows[i - 1].lstrip()) else _FRAME
         elif first == "." and text.startswith("... ") and text.endswith((" more", " frames omitted", " common frames omitted")):
             kinds[i] = _PART if i and kinds[i - 1] else _OTHER
+        elif row.startswith("\t- ") and i and kinds[i - 1]:  # Java: what a thread holds or waits for
+            kinds[i] = _PART
         elif first == "#" and text[1:2].isdigit() and _NUMBER.match(text):
             kinds[i] = _FRAME
         elif row[:1] == "\t" and ".go:" in row and i and _GO.match(rows[i - 1]):
