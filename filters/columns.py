@@ -182,7 +182,7 @@ def _columns(rows: list[str], places: list[int]) -> bool:
         return False
     taken = 0
     for row in (head, *body):
-        taken |= int(re.sub(r"\S", "1", row[:width].ljust(width)).replace(" ", "0").replace("\t", "0") or "0", 2)
+        taken |= int(re.sub(r"[^ \t]", "1", row[:width].ljust(width)).replace(" ", "0").replace("\t", "0") or "0", 2)
     spans = [found.span() for found in re.finditer("1+", f"{taken:0{width}b}")]
     if len(spans) < 3:
         return False

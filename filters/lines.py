@@ -63,9 +63,17 @@ def split(text: str, cutter: Callable[[str, int], list[str]] | None = None) -> L
     rows = text.split("\n")
     if rows and not rows[-1]:
         rows.pop()
-    if max(map(len, rows), default=0) > _LONG or ("\r" in text and any([_failed(*_visible(row)) for row in rows])):
+    if max(map(len, rows), default=0) > _LONG:
         return _split_long(text, rows, cutter or pieces)
-    if "\r" in text or "\x1b" in text:
+    if "\r" in text:
+        bare = [row.rstrip("\r") for row in rows]  # a line end as Windows writes it
+        if not any(["\r" in row for row in bare]):
+            rows = bare
+        elif any([_failed(*_visible(row)) for row in rows]):
+            return _split_long(text, rows, cutter or pieces)
+        else:
+            rows = [clean(row) for row in rows]
+    if "\x1b" in text:
         rows = [clean(row) for row in rows]
     return Lines(rows, None, None, lambda i, j: f"L{i + 1}" if i == j else f"L{i + 1}-{j + 1}")
 
