@@ -280,7 +280,9 @@ def apply(units: Units, rules: Sequence[Rule]) -> None:
     for k in unknown:
         worth[k] = max(worth[k], 0)
     if unknown:
-        mark(units, sorted(unknown))
+        new = sorted(unknown)
+        units.ruled = unknown.difference([new[k] for k in suspects([units.texts[k] for k in new])])
+        mark(units, new)
 
 
 def _repeat(units: Units, lines: list[range]) -> None:

@@ -149,7 +149,7 @@ def _pick(scores: list[int], sizes: list[int], units: Units, shown: bytearray | 
     used = sum(compress(sizes, keep))
     order = [i for i in compress(range(n), map(not_, barred)) if density[i] >= threshold or rank[i] == ANCHOR]
     if used > 4 * plan.cap:
-        used = _fewer(keep, sizes, rank, plan)
+        used = _fewer(keep, sizes, rank, plan, units.ruled)
     if used + sum([sizes[i] for i in order]) <= plan.cap:
         blocks = [order]
     else:
@@ -198,17 +198,25 @@ def _blocks(order: list[int], sizes: list[int], rank: bytearray) -> list[list[in
     return blocks
 
 
-def _fewer(keep: bytearray, sizes: list[int], rank: bytearray, plan: Plan) -> int:
+def _fewer(keep: bytearray, sizes: list[int], rank: bytearray, plan: Plan, ruled: set[int]) -> int:
     """Failures alone exceed four budgets: the first and the last stand, the gap between states their number. Names and
-    summaries stand too, unless they alone are as many; then a summary is among the last."""
+    summaries stand too, unless they alone are as many; then a summary is among the last. Those that a rule alone calls so go first."""
     limit = 4 * plan.cap
     used = sum([sizes[i] for i, flag in enumerate(keep) if flag and rank[i] == ALWAYS])
     spared = used <= limit
     used = used if spared else 0
-    room = (limit - used) // 2
     kept = [i for i, flag in enumerate(keep) if flag and not (spared and rank[i] == ALWAYS)]
     for i in kept:
         keep[i] = 0
+    surer = [i for i in kept if i not in ruled]
+    size = sum([sizes[i] for i in surer])
+    if len(surer) < len(kept) and used + size <= limit:
+        for i in surer:
+            keep[i] = 1
+        used, kept = used + size, [i for i in kept if i in ruled]
+    elif surer:
+        kept = surer
+    room = (limit - used) // 2
     for end in (kept, kept[::-1]):
         taken = 0
         for i in end:

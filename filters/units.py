@@ -37,6 +37,7 @@ class Units:
     repeats: for a unit that stands for later ones like it: (how many there are, the address of the last).
     failures: how many distinct failures a unit is the first to report; for hidden units, how many are in them.
     failing: how many of the output's own units report a failure, all that say the same counted.
+    ruled: failures that a rule alone calls so, as warnings: where all are too many, they go before the others.
     marked: the units that were told to report one, ascending: what `failures` and `repeats` say of them.
     sizes: characters of each unit; None is the length of its text and a newline.
     strictness: percent of the plan's threshold that applies: 0 keeps all that was not shown yet, as where the caller
@@ -59,6 +60,7 @@ class Units:
     repeats: dict[int, tuple[int, str]] = field(default_factory=dict)
     failures: dict[int, int] = field(default_factory=dict)
     failing: int = 0
+    ruled: set[int] = field(default_factory=set)
     marked: list[int] = field(default_factory=list)
     sizes: list[int] | None = None
     strictness: int = 100

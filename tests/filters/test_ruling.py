@@ -167,6 +167,13 @@ def test_what_says_that_something_failed_is_never_dropped_nor_grouped() -> None:
     assert units.repeats == {} and set(units.worth) == {0}
 
 
+def test_where_failures_are_too_many_those_that_a_rule_alone_knows_go_first() -> None:
+    warnings = [f"unit_{k}: unused variable of kind_{k}" for k in range(300)]
+    text = "\n".join(["begin", *warnings[:150], "unit: error: no such kind", *warnings[150:], "end"]) + "\n"
+    shown = seen(text, "frob", rule("frob", 'argv = ["frob"]\nmust = ["unused variable"]'), budget=100).texts[0]
+    assert "error: no such kind" in shown and warnings[0] in shown and warnings[-1] in shown and warnings[100] not in shown
+
+
 def test_a_match_marks_each_line_that_it_covers_and_no_other() -> None:
     units = units_of("begin", "  a", "  b", "end", "begin", "x")
     apply(units, [Rule("x", (), keep=(r"^begin\n(?:  .*\n)+",))])
