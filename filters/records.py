@@ -28,7 +28,9 @@ _PLAIN_NAME = re.compile(r"[^\s|{}\"=…]+")
 # Members that say little to a reader: addresses of other resources, hashes, pictures.
 _DULL = re.compile(
     r"(?:.*[_.:-])?(?:urls?|uri|href|links?|node_id|gravatar_id|etag|hash|sha\d*|md5|digest|signature|avatar|icons?|images?|img|thumbnails?|logo|"
-    r"photos?|awards?|lineage|ror|wikidata|mag|self|rel|_type|indexed|integrity|shasum|deposited)(?:[_.:-].*)?|.*(?:Url|URL|Uri|Hash|Icon|Image)$")
+    r"photos?|self|rel|_type|indexed|integrity|shasum|deposited)(?:[_.:-].*)?|.*(?:Url|URL|Uri|Hash|Icon|Image)$")
+# Values that say little, whatever their name: addresses, hashes and keys of 16 characters and more in hex, times in milliseconds.
+_OPAQUE = re.compile(r"\"?(?:https?:(?:\\*/){2}\S+|(?=[0-9-]*[a-f])[0-9a-f-]{16,}|(?:sha\d+|md5|data|W/)[-:;\"]\S+|1[4-9]\d{11})\"?", re.I)
 _LINK = ("html_url", "url", "link", "href", "webUrl", "web_url", "permalink", "URL", "doi", "DOI", "landing_page_url", "pdf_url")
 _VITAL = re.compile(
     r"(?:.*[_.-])?(?:id|key|name|title|label|login|user(?:name)?|email|number|status|state|type|kind|category|date|time|at|year|count|"
@@ -74,6 +76,13 @@ def dull(name: str) -> bool:
     return bool(_DULL.fullmatch(name))
 
 
+def opaque(name: str, value: Value) -> bool:
+    """Whether a value is an address, a hash or the like, or holds nothing else, under a name that does not say that it matters."""
+    if type(value) is list:
+        return bool(value) and all([type(item) is str and _OPAQUE.fullmatch(item) is not None for item in value[:_WIDE]])
+    return isinstance(value, str) and _OPAQUE.fullmatch(value) is not None and not _vital(name)
+
+
 @dataclass(slots=True)
 class Group:
     """Columns that stand together. names: the heading's; rows: one text a record; index: columns that hold the record's own name.
@@ -108,6 +117,7 @@ class _Column:
     same: bool = True
     order: int = 0
     usual: str = ""
+    dull: bool = False
 
 
 def table(records: Sequence[tuple[Path, Record]], write: Write, index: Sequence[str] = ()) -> Table:
@@ -201,9 +211,19 @@ def _columns(rows: list[dict[str, str]], bigs: list[list[tuple[str, Path, Value]
     for name in dict.fromkeys(chain(chain.from_iterable(rows), large)):
         values = [row[name] for row in rows if name in row]
         first = values[0] if values else ""
+        key = name.rstrip("\0").rsplit(".", 1)[-1]
         columns[name] = _Column(name, name.count("."), len(values), sum(map(len, values)), large.get(name, 0), first,
-                                values.count(first) == len(values), len(columns), first)
+                                values.count(first) == len(values), len(columns), first,
+                                dull(key) or (not _vital(key) and _says_little(values)))
     return columns
+
+
+def _says_little(cells: list[str]) -> bool:
+    """Whether the cells of a column are addresses, hashes or lists of them, as far as they say anything."""
+    told = [cell for cell in cells if cell not in ("null", "", '""', "[]")]
+    if not told or _OPAQUE.fullmatch(told[0].strip("[]").partition('","')[0]) is None:
+        return False
+    return all([_OPAQUE.fullmatch(cell.strip("[]").partition('","')[0]) for cell in told])
 
 
 def _grouped(columns: list[_Column], n: int) -> list[tuple[list[_Column], bool]]:
@@ -211,7 +231,7 @@ def _grouped(columns: list[_Column], n: int) -> list[tuple[list[_Column], bool]]
     if not columns:
         return []
     link = next((name for name in _LINK if any(c.name == name for c in columns)), None)
-    dulls = {c.name for c in columns if (c.name != link and dull(c.name.rstrip("\0").rsplit(".", 1)[-1])) or c.name.startswith("_links.")}
+    dulls = {c.name for c in columns if c.name != link and (c.dull or c.name.startswith("_links."))}
     room = _ROW
     core: set[str] = set()
     for column in sorted(columns, key=lambda c: (c.depth, not _vital(c.name.rsplit(".", 1)[-1]), c.order)):

@@ -6,12 +6,16 @@ from collections.abc import Sequence
 
 from byref.filters.outcome import failed, may_fail, reports_failure
 from byref.filters.places import Places
-from byref.filters.records import Path, Record, dull, heading, short, table
+from byref.filters.prose import prose_worth, running, sentence_end
+from byref.filters.records import Path, Record, dull, heading, opaque, short, table
 from byref.filters.scanner import Document, Member, Number, Value, read
 from byref.filters.units import ANCHOR, HIDDEN, MUST, PLAIN, Units
 from byref.proxy.text import estimate
 
 _INLINE, _LINE, _LONG = 160, 200, 300  # characters: a value on one line; elements of an array to a line; a piece of a string
+_TWICE = 5  # characters from which a value that a member before has is a copy, and no chance
+_LATE = 10  # what rows of a table deep inside lose after so many
+
 _BESIDE = 12  # records up to which their large values stand beside their rows, not after all rows
 _OPENING = 3  # pieces of a text that stand at its start: a heading, a table's head and first row
 _ANCHORS = 12  # lines of members outside of records that stand
@@ -21,7 +25,8 @@ _PROSE = re.compile(r"(?:.*[_.-])?(?:abstract|description|body|content|text|summ
                     r"comment|readme)", re.I)
 # after an escaped newline of this level, or a newline that was escaped at the level around it
 _BREAK = re.compile("(?:\ufdd2r)?\ufdd2n|\n")
-_ENDS = (". ", "! ", "? ", "}, ", "},", "; ", ", ", " ")
+_UNICODE = re.compile(r"\\u[0-9a-fA-F]{4}")
+
 
 
 class Sheet:
@@ -36,6 +41,7 @@ class Sheet:
         self.counts: list[int] = []
         self._lines = 0
         self._suspect = True  # whether the text now cut may say that something failed
+        self._base = 0  # the depth at which the text now cut begins
         self._inside = 0  # how many records the values now cut stand in
         self.glued = bytearray()
         self.sizes: dict[int, int] = {}
@@ -44,6 +50,8 @@ class Sheet:
     def units(self) -> Units:
         """What was cut. Low worth counts by the size of the output: to leave something out of a small one does not pay."""
         records = sum(self.counts)
+        if "\\u" in self.places.text:  # letters that are written as escapes are no words
+            self.sources = [_UNICODE.sub(" ", source) if "\\u" in source else source for source in self.sources]
         scale = min(_FULL, max(0, len(self.places.text) - _WHOLE))
         worth = [w if w >= 0 else -(-w * scale // _FULL) for w in self.worth]
         return Units(self.texts, self.places.address, self.rank, worth, name="records" if records else "values",
@@ -132,7 +140,7 @@ class Sheet:
         """One value. label: what stands before it; name: its key, which says what it is worth."""
         text = short(value, _INLINE, document.write)
         rank = MUST if self._suspect and reports_failure(name, value) else PLAIN
-        if name and dull(name):
+        if name and (dull(name) or opaque(name, value)):
             worth -= 8
         if text is not None and (label or value in ([], ()) or isinstance(value, str)):
             self.add(f"{' ' * min(depth, 6)}{label}{text}", document, path, rank=rank, worth=worth, source=f"{name} {text}")
@@ -140,6 +148,8 @@ class Sheet:
             self.string(document, value, path, label, depth, worth, rank)
         elif isinstance(value, list):
             self.array(document, value, path, label, depth, worth)
+        elif isinstance(value, tuple) and label and (words := running(value)):
+            self.index(document, words, path, label, depth, worth)
         elif isinstance(value, tuple):
             self.object(document, value, path, label, depth, worth)
 
@@ -156,17 +166,20 @@ class Sheet:
         line: list[str] = []
         size = first = 0
         low = False  # members that say little stand together, so that they can be left out together
+        told: set[str] = set()
         for i, (key, item) in enumerate(value):
             text = short(item, _INLINE, write)
             bad = self._suspect and reports_failure(key, item)
-            if line and (text is None or size + len(key) + len(text) > _INLINE or dull(key) != low or bad):
+            little = dull(key) or opaque(key, item) or (text is not None and len(text) > _TWICE and text in told)
+            if line and (text is None or size + len(key) + len(text) > _INLINE or little != low or bad):
                 self._line(document, path, line, first, i - 1, depth, worth - 8 * low)
                 line, size = [], 0
             if text is None or bad:
                 self.value(document, item, (*path, i), f'"{write(key)}":', depth, key, worth)
                 continue
+            told.add(text)
             if not line:
-                first, low = i, dull(key)
+                first, low = i, little
             line.append(f'"{write(key)}":{text}')
             size += len(line[-1]) + 1
         if line:
@@ -240,6 +253,7 @@ class Sheet:
         numbered = keyed or total > n or len(records[0][0]) > len(path) + 1 or len(cut.groups) > 1 or any(cut.bigs)
         opening, closing = "{}" if keyed else "[]"
         self.places.loose.add(path)
+        deep = depth - self._base > 1
         for g, group in enumerate(cut.groups):
             value = worth + (-14 if group.dull else -6 if g else 0 if top else -6)
             stands = top and not g and sum(map(len, group.rows)) <= _ROWS
@@ -256,7 +270,8 @@ class Sheet:
                 rank = ANCHOR if stands or (top and not g and i in (0, n - 1)) else PLAIN
                 if not g and self._suspect and failed(record):
                     rank = MUST
-                self.add(f"{indent} {index}{row}" if numbered else f"{indent} {row}", document, place, rank=rank, worth=value,
+                self.add(f"{indent} {index}{row}" if numbered else f"{indent} {row}", document, place, rank=rank,
+                         worth=value - (_LATE if deep and i >= _BESIDE else 0),
                          count=int(top and not g), source="" if group.dull else row)
                 if not g and beside:
                     self.large(document, cut.bigs[i], index, depth, worth)
@@ -270,11 +285,25 @@ class Sheet:
         """What is too large for the row of one record."""
         self._inside += 1
         for name, place, item in large:
+            if isinstance(item, tuple) and (words := running(item)):
+                self.index(document, words, place, f"{index[:-2]}.{heading(name)}:", depth + 2, worth)
+                continue
             key = name.replace("\0", "").rsplit(".", 1)[-1]
             label = f"{index[:-2]}.{heading(name)}:"
             self.value(document, item, place, label, depth + 2, key, worth - (0 if _PROSE.fullmatch(key) else 12))
         self._inside -= 1
 
+
+    def index(self, document: Document, words: list[str], path: Path, label: str, depth: int, worth: int) -> None:
+        """A text that is written as an index of its words, in the order in which it reads."""
+        text = document.write(" ".join(words))
+        at, indent = 0, " " * min(depth, 6)
+        while at < len(text):
+            stop = len(text) if len(text) - at <= _LONG else sentence_end(text, at, at + _LONG)
+            piece = text[at:stop]
+            self.add(f"{indent}{label}{piece}" if not at else piece, document, path, glued=int(at > 0),
+                     worth=worth + (4 if not at else prose_worth(piece)))
+            label, at = "", stop
 
     def string(self, document: Document, value: str, path: Path, label: str, depth: int, worth: int, rank: int) -> None:
         """A long string: the JSON in it, or its lines and sentences."""
@@ -284,7 +313,9 @@ class Sheet:
             self.places.parents[inner] = (document, path)
             if read(inner.text, len(inner.text) - len(inner.text.lstrip())) is not None:
                 self.add(f"{' ' * min(depth, 6)}{label}", document, path, -2, rank=self._head(), worth=worth)
+                outer, self._base = self._base, depth + 1
                 self.block(inner, depth=depth + 1, worth=worth)
+                self._base = outer
                 return
         self.pieces(document, path, value, 0, f'{label}"', "" if document.text.endswith(value) else '"', depth, worth, rank)
 
@@ -301,7 +332,7 @@ class Sheet:
             at, glued = start, 0
             start = end
             while at < full or (at == full == n and not glued and label):
-                stop = full if full - at <= _LONG else _sentence(body, at, at + _LONG)
+                stop = full if full - at <= _LONG else sentence_end(body, at, at + _LONG)
                 last = end if stop == full else stop
                 piece = body[at:stop]
                 at = stop
@@ -311,34 +342,17 @@ class Sheet:
                 opening -= 1
                 text = write(piece)
                 self.add(f"{indent}{label}{text}" if not glued else text, document, path, begin, last, glued=glued,
-                         rank=max(rank, ANCHOR) if first and not self._inside else rank, worth=worth + (4 if first else _prose(text)))
+                         rank=max(rank, ANCHOR) if first and not self._inside else rank, worth=worth + (4 if first else prose_worth(text)))
                 label, indent = "", " " * min(depth + 1, 6)
                 begin, glued = last, 1
         if close and begin > 0:
             self.texts[-1] += close
 
 
-_ENTRY = re.compile(r"""\s*(?:[-*] )?["'`*\\]*[\w][\w .()/-]{0,40}["'`*\\]*:(?:\s.{0,60})?|\s*\\*#+ .{1,100}""")
-
-
-def _prose(text: str) -> int:
-    """What a piece of a text is worth by its form: entries and headings more than running words, these and what is deep by their length."""
-    rate = (0 if _ENTRY.fullmatch(text) else 4) + min((len(text) - len(text.lstrip(" "))) // 4, 3)
-    return -len(text) * rate // 60
-
 
 def _size(text: str) -> int:
     """Characters of a unit and its newline, as many as cost what it does: see `byref.proxy.text.estimate`."""
     return len(text) + 1 if text.isascii() else (10 * estimate(text) + 2) // 3 + 1
-
-
-def _sentence(text: str, start: int, end: int) -> int:
-    """Where a line reads best cut, between start and end."""
-    for sign in _ENDS:
-        at = text.rfind(sign, start + 60, end)
-        if at >= 0:
-            return at + len(sign)
-    return end
 
 
 def _alike(values: Sequence[Value], share: float) -> bool:

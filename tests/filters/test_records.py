@@ -1,7 +1,7 @@
 """Rows say what the records say: null is not missing, a text is not a number, and nothing is rounded."""
 from __future__ import annotations
 
-from byref.filters.records import Table, dull, short, table
+from byref.filters.records import Table, dull, opaque, short, table
 from byref.filters.scanner import Number, Value, read
 
 
@@ -75,3 +75,12 @@ def test_short_keeps_numbers_and_gives_up_on_what_is_long() -> None:
     assert short(value[0], 100, str) == '{"a":[1E400,-0.0,"x",null,true],"b":{}}'
     assert short(value[0], 20, str) is None
     assert short([Number("1")] * 1000, 50, str) is None
+
+
+def test_values_tell_what_says_little_whatever_its_name_is() -> None:
+    rows = [f'{{"id":{i},"name":"n{i}","ref":"https://x.org/{i}","sum":"{i}9c1185a5c5e9fc54612808977ee8f548b2258d31"}}' for i in range(3)]
+    made = cut(*rows)
+    assert made.groups[0].names == ["id", "name"] and made.groups[-1].names == ["ref", "sum"] and made.groups[-1].dull
+    assert opaque("trace", "123e4567-e89b-12d3-a456-426614174000") and opaque("all", ["http://a/1", "http://a/2"])
+    assert not opaque("id", "https://x.org/1"), "an id is an id, even as an address"
+    assert not opaque("n", Number("7205759403792816603")) and not opaque("day", "2026-05-04") and not opaque("text", "see https://x.org/1")

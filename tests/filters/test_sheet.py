@@ -21,6 +21,34 @@ def test_short_members_share_lines_and_dull_ones_stand_together() -> None:
     assert sheet.worth[1] < sheet.worth[0] and list(sheet.rank) == [ANCHOR, PLAIN, ANCHOR]
 
 
+def test_a_copy_of_a_value_stands_with_what_says_little() -> None:
+    sheet = cut({"open": 291.27, "high": 294.18, "regularOpen": 291.27, "regularHigh": 294.18, "volume": 5252602})
+    assert sheet.texts == ['"open":291.27,"high":294.18', '"regularOpen":291.27,"regularHigh":294.18', '"volume":5252602']
+    assert sheet.worth[1] < sheet.worth[0] == sheet.worth[2]
+
+
+def test_a_text_that_is_written_as_an_index_reads_as_a_text_and_has_its_path() -> None:
+    words = ["the", "cache", "is", "cold", "because", "the", "cache", "is", "new", "and", "the", "disk", "is", "slow"] * 9
+    index = {word: [i for i, other in enumerate(words) if other == word] for word in sorted(set(words))}
+    sheet = cut({"id": 1, "abstract": index})
+    shown = [k for k, text in enumerate(sheet.texts) if "cache" in text]
+    assert "".join(sheet.texts[k] for k in shown) == '"abstract":' + " ".join(words)
+    sheet.places.pure = True
+    assert sheet.places.address(shown[0], shown[-1]) == "$.abstract"
+
+
+def test_letters_that_are_written_as_escapes_are_no_words() -> None:
+    sheet = cut({"name": "M\u00e9decine", "other": "x" * 400})
+    assert "u00e9" not in " ".join(sheet.units().sources or ()) and "M\\u00e9decine" in sheet.texts[0]
+
+
+def test_rows_far_down_in_a_table_deep_inside_weigh_less() -> None:
+    rows = [{"key": f"k{i}", "year": 1990 + i} for i in range(30)]
+    sheet = cut({"message": {"items": [{"title": "one of them, and a long title at that " * 5, "reference": rows}]}})
+    worth = [value for text, value in zip(sheet.texts, sheet.worth, strict=True) if text.strip().startswith("k")]
+    assert len(worth) == 30 and worth[0] > worth[-1]
+
+
 def test_a_member_that_failed_stands_alone_and_always() -> None:
     sheet = cut({"id": 1, "error": "no such host", "n": 2})
     assert sheet.texts[sheet.rank.index(MUST)] == '"error":"no such host"'
