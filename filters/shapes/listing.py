@@ -81,8 +81,11 @@ class Listing:
         made = [part for part in _MADE if 0 < text.count(part) * 2 < n]  # else they are what was asked for
         noise = {i for i, row in enumerate(texts) if any([part in row for part in made])} if made else set()
         _structure(rank, texts, kinds, named, noise)
-        _siblings(worth, entries, named, noise)
+        _siblings(rank, worth, entries, named, noise)
         _sought(rank, named, f"{call.task}\n{call.said}\n{call.intent}")
+        remarks = [i for i in range(n) if kinds[i] == _OTHER and not counts[i] and texts[i].strip()]
+        for i in remarks if len(remarks) <= _FEW else ():  # what a tool says beside its list
+            rank[i] = ANCHOR
         many = kinds.count(_HEAD) > 1
         for i, kind in enumerate(kinds):
             if kind == _TOTAL and not (many and texts[i].startswith("total ")):
@@ -176,9 +179,10 @@ def _shared(path: str, other: str) -> int:
     return count
 
 
-def _siblings(worth: list[int], entries: list[int], named: dict[int, str], noise: set[int]) -> None:
-    """Neighbours in one folder with one extension, or of one name, are worth less, all but both ends, where they are many."""
+def _siblings(rank: bytearray, worth: list[int], entries: list[int], named: dict[int, str], noise: set[int]) -> None:
+    """Of many neighbours in one folder with one extension, or of one name, both ends stand for what the others are like."""
     begun = [0, 0]
+    ends: list[int] = []
     last: tuple[object, ...] = (None, None)
     for k in range(len(entries) + 1):
         keys: tuple[object, ...] = (None, None)
@@ -188,12 +192,16 @@ def _siblings(worth: list[int], entries: list[int], named: dict[int, str], noise
         for which in (0, 1):
             if keys[which] != last[which] or keys[which] is None:
                 if k - begun[which] >= _RUN:
+                    if k - begun[which] >= 2 * _RUN:
+                        ends += (entries[begun[which]], entries[k - 1])
                     for i in entries[begun[which] + 1:k - 1]:
                         worth[i] = _SIBLING
                 begun[which] = k
         last = keys
+    for i in ends if len(ends) <= _FEW else ():
+        rank[i] = max(rank[i], ANCHOR)
     for i in noise:
-        worth[i] = 2 * _SIBLING
+        rank[i], worth[i] = PLAIN, 2 * _SIBLING
 
 
 def _sought(rank: bytearray, named: dict[int, str], words: str) -> None:

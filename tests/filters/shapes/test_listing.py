@@ -89,6 +89,13 @@ def test_gaps_name_what_is_in_them(project: Path) -> None:
     assert int(re.search(r" (\d+) entries ", siblings)[1]) >= 80  # type: ignore[index]
 
 
+def test_both_ends_of_many_siblings_show_what_they_are_like() -> None:
+    rows = [f"-rw-r--r-- 1 root root {70_000 + n} Aug  8 05:24 part-{n:05}-of-10000.jsonl" for n in range(400)]
+    remark = "Only the first files are shown."
+    shown = check(look("\n".join(["total 818680", *rows, remark, ""]), "ls -la sample"))
+    assert {rows[0], rows[-1], remark} <= set(shown.lines) and len(shown.lines) < 20
+
+
 def test_what_the_task_names_stands_among_its_siblings(project: Path) -> None:
     raw = run("find", ".", "-type", "f", cwd=project)
     name = sorted(Path(line).name for line in raw.splitlines() if "change" in line)[40]
@@ -164,7 +171,7 @@ def test_other_outputs_are_left_to_their_shapes(text: str) -> None:
 
 @pytest.mark.parametrize(("tool", "arguments"), [("Glob", {"pattern": "**/*.py"}), ("mcp__filesystem__list_directory", {"path": "."})])
 def test_tools_that_list(tool: str, arguments: dict[str, str]) -> None:
-    row = "/home/project/src/module_{}.py" if tool == "Glob" else "[FILE] module_{}.py"
+    row = "/srv/project/src/module_{}.py" if tool == "Glob" else "[FILE] module_{}.py"
     raw = "".join(row.format(n) + "\n" for n in range(200))
     shown = check(look(raw, tool=tool, arguments=arguments))
     assert shown.view.shape == "listing" and " of 200 entries»" in shown.view.head
