@@ -22,8 +22,8 @@ from byref.proxy.errors import ConfigError
 from byref.proxy.text import SMALL, estimate, main_part, mapped
 
 # All that is ours in a view: a head starts with a ref; a gap with an address; a repeat with its count; a part's name stands alone.
-_NAMES = 1200  # characters of names in one gap: beyond, they are a list and no scent
-_FAMILY = 2
+_NAMES = 1600  # characters of names in one gap: beyond, they are a list and no scent
+_FAMILY = 3
 _CANDIDATES = 200  # names that are tried for one gap
 _SHORT = 14  # characters of a program's name in a head
 _HEAD = 20  # tokens of a head, at most
