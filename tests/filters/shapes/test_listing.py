@@ -118,10 +118,10 @@ def test_a_folder_stands_once_and_no_path_is_misread(project: Path, command: str
 
 
 def test_a_name_at_the_root_is_not_put_under_the_heading_before() -> None:
-    rows = [f"{folder}/module_number_{n}.py" for folder in ("alpha", "beta") for n in range(60)]
-    rows.insert(60, "between.txt")
+    rows = [f"{folder}/module_number_{n}.py" for folder in ("src/alpha", "src/beta", "src/gamma") for n in range(90)]
+    rows.insert(90, "between.txt")
     shown = check(look("\n".join([*rows, "setup.py", ""]), "git ls-files", profile="safe"))
-    assert {"between.txt", "setup.py"} <= set(full(shown)) and full(shown) == [*rows, "setup.py"]
+    assert {"between.txt", "setup.py", "src/beta/"} <= set(shown.lines) and full(shown) == [*rows, "setup.py"]
 
 
 def test_a_short_list_keeps_its_paths_whole(project: Path) -> None:
