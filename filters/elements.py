@@ -99,18 +99,18 @@ def weigh(texts: list[str]) -> tuple[bytearray, list[int]]:
     reader, unseen, run = _Reader(), "", 0
     said: set[str] = set()
     for i, text in enumerate(texts):
-        before, beside = unseen or reader.comment, reader.beside
+        before, beside = unseen or reader.comment, reader.beside > 0
         visible, unseen, link, begun = reader.piece(text, unseen)
-        beside = beside and reader.beside
+        menu = beside or begun & _BESIDE
         if not visible:
             if before or begun & _UNSEEN:
-                worth[i] = _DATA_WORTH if reader.data else _UNSEEN_WORTH
+                worth[i] = _DATA_WORTH if reader.data else _UNSEEN_WORTH - len(text) // 2
             elif not begun & _INPUTS and 'name="description"' not in text:
                 worth[i] = _BARE_WORTH
             run += not text.strip() or not run
             continue
-        worth[i] = -(len(text) - len(visible)) // _TAGS + (0 if beside or unseen else min(_TOLD, len(visible) // 12))
-        if beside:
+        worth[i] = -(len(text) - len(visible)) // _TAGS + (0 if menu or unseen else min(_TOLD, len(visible) // 12))
+        if menu and (reader.beside or link * 10 > len(visible) * 8):
             worth[i] += _MENU_WORTH
         elif begun & _HEADING:
             rank[i] = ANCHOR

@@ -35,7 +35,7 @@ _ADDRESSES = ("http:", "https:", "//", "data:")
 _TOKEN = 40  # characters of a value without a blank that is a key
 _UNBROKEN = 160  # characters without a blank: an encoded image, a token, a key
 # quarters
-_MENU, _CHROME_WORTH, _BANNER, _CODED, _META, _BRACE, _TOLD, _AGAIN, _ADDRESS, _WRAPPER = -12, -6, -16, -24, -6, -2, 4, -6, -6, -6
+_MENU, _CHROME_WORTH, _BANNER, _CODED, _META, _BRACE, _TOLD, _AGAIN, _ADDRESS, _WRAPPER = -12, -6, -40, -40, -6, -2, 4, -6, -6, -6
 
 
 def weigh(texts: list[str]) -> tuple[bytearray, list[int]]:
@@ -98,14 +98,14 @@ def weigh(texts: list[str]) -> tuple[bytearray, list[int]]:
 def _line(row: str, said: set[str]) -> int:
     """The worth of a line of text by its form."""
     if len(row) > _UNBROKEN and row.count(" ") * _UNBROKEN < len(row):
-        return _CODED
+        return _CODED - len(row) // 2
     if len(row) < 30 and row.strip(_BETWEEN).casefold() in _CHROME:
         return _CHROME_WORTH
     if row in said:
         return _AGAIN
     said.add(row)
     if "ookie" in row and _COOKIE.search(row) and _CONSENT.search(row):
-        return _BANNER
+        return _BANNER - len(row) // 2  # it is full of words
     if row.startswith("![") and not _LINK.sub("", row).strip(_BETWEEN):
         return _ADDRESS
     return 0

@@ -56,9 +56,9 @@ def report(units: Units) -> bool:
                 units.failures[i] = units.failures.get(i, 0) + 1
                 for k in range(i, last + 1):
                     rank[k] = max(rank[k], MUST)
-                if holder >= 0:
+                if holder >= 0 and name not in _HOLDERS:
                     _hold(texts, rank, holder)
-                if name in _TOLD:
+                if name in _TOLD and not attributes.endswith("/"):
                     _told(texts, rank, last, f"</{found[1]}")
             value = 0
             if name in _HOLDERS:
