@@ -215,8 +215,8 @@ def _sought(rank: bytearray, named: dict[int, str], words: str) -> None:
 def _shared_folders(units: Units, kinds: list[str], named: dict[int, str]) -> None:
     """Paths under the folder that they share with their neighbours, where that cannot be misread.
 
-    Below a heading stands a bare name, and a line with a slash is a path of its own. Where each path begins with a root
-    (`./`), or all with one folder, what stands below a heading may be a path itself.
+    Below a heading stand bare names; a line with a slash is a path of its own, and what comes after it is not below the heading.
+    Where each path begins with a root (`./`), or all with one folder, what stands below a heading may hold a slash itself.
     """
     texts = units.texts
     paths = [i for i in named if "/" in texts[i] and kinds[i] in (_PATH, _FILED)]

@@ -41,15 +41,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def full(shown: Shown) -> list[str]:
-    """The paths that a view of a path list says there are, each under the heading above it."""
+    """The paths that a view of a path list says there are: bare names are in the folder above them, up to a path of its own."""
     out, head = [], ""
     for line in shown.text.splitlines():
-        if line.endswith("/"):
-            head = line
-        elif not line.startswith("«"):
-            out.append(line if "/" in line or not head else head + line)
-        else:
-            head = head if line.startswith("«×") else ""
+        if line.endswith("/") or "/" in line or line.startswith("«"):
+            head = line if line.endswith("/") else ""
+        if not line.endswith("/") and not line.startswith("«"):
+            out.append(head + line)
     return out
 
 
@@ -122,6 +120,13 @@ def test_a_name_at_the_root_is_not_put_under_the_heading_before() -> None:
     rows.insert(90, "between.txt")
     shown = check(look("\n".join([*rows, "setup.py", ""]), "git ls-files", profile="safe"))
     assert {"between.txt", "setup.py", "src/beta/"} <= set(shown.lines) and full(shown) == [*rows, "setup.py"]
+
+
+def test_paths_that_are_each_one_word_are_worth_leaving_out() -> None:
+    raw = "".join(f"vendor/modules/{a}-{b}-{c}/package.json\n" for a in ("left", "right", "upper", "lower") for b in ("pad", "trim", "fold")
+                  for c in ("core", "util", "types", "parser", "loader", "writer", "reader", "cache", "stream", "buffer", "router", "logger"))
+    shown = check(look(raw, "find vendor -name package.json"))
+    assert len(shown.text) < len(raw) // 2 and "entries" in shown.markers[1]
 
 
 def test_a_short_list_keeps_its_paths_whole(project: Path) -> None:
