@@ -94,7 +94,7 @@ def _open(document: Document, member: Member, done: str) -> tuple[Document, list
         document, start = inner, roots[0][2]
         sign = document.text[start]
     if sign not in "[{":
-        raise Invalid(f"{done} is {document.text[start:end][:20]}: the path ends there")
+        raise Invalid(f"{done} is {document.spelt(start, end)[:20]}: the path ends there")
     return document, document.members(start), sign == "{"
 
 

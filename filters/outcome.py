@@ -59,8 +59,8 @@ def reports_failure(name: str, value: Value) -> bool:
     says = _says(name)
     if says == _NOTHING or value is None:
         return False
-    if isinstance(value, bool):
-        return says == (_SAYS_FAULT if value else _SAYS_GOOD)
+    if isinstance(value, bool) or (isinstance(value, Number) and value in ("True", "False")):
+        return says == (_SAYS_FAULT if value not in (False, "False") else _SAYS_GOOD)
     if says == _SAYS_FAULT:
         return value not in ("", "0", "[]", "{}", "none", "None")
     return says == _SAYS_STATE and not isinstance(value, Number) and bool(_FAILED.fullmatch(value))

@@ -109,7 +109,7 @@ class Places:
                 name = text[1:-1]
                 if _NAME.fullmatch(name):
                     out += f".{name}"
-                elif name.isascii() and "\\" not in document.level.unfold(name) and '"' not in name:
+                elif name.isascii() and "\\" not in document.write(name) and '"' not in name:
                     out += f'["{name}"]'
                 else:
                     return None

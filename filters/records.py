@@ -23,7 +23,7 @@ _CELL, _ROW = 160, 240  # characters: longer strings stand on their own; a row's
 _FEW, _NEARLY = 8, 85  # records from which, and percent of them by which, a value is the usual one
 _SHARED = 400  # characters of a value that is said once for all records
 _NEST, _WIDE = 80, 16  # characters of a nested value that stays in its row; members of a nested object that become columns
-_SCALAR = re.compile(r"true|false|null|…|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|-?Infinity|NaN")
+_SCALAR = re.compile(r"true|false|null|True|False|None|…|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|-?Infinity|NaN")
 _PLAIN_NAME = re.compile(r"[^\s|{}\"=…]+")
 # Members that say little to a reader: addresses of other resources, hashes, pictures.
 _DULL = re.compile(
@@ -170,7 +170,7 @@ def _bare(text: str) -> bool:
     first = text[:1]
     if first in '"[{ ' or text[-1] == " " or "|" in text:
         return False
-    return first not in "-0123456789tfn…IN" or _SCALAR.fullmatch(text) is None
+    return first not in "-0123456789tfn…INTF" or _SCALAR.fullmatch(text) is None
 
 
 @lru_cache(maxsize=4096)

@@ -17,9 +17,14 @@ from byref.proxy.errors import Invalid
 
 # Noncharacters (Unicode 23.7): no text in interchange holds them. Two backslashes, an escaped quote, a
 # backslash, a backslash of an outer level, a newline, return and tab that stand as themselves inside a string, a quote
-# that no inner level could have written, and the inner quote while it is told from that.
-_PAIR, _QUOTE, _BACK, _ODD, _LINE, _RETURN, _TAB, _BARE, _INNER = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5\ufdd6\ufdd7\ufdd8"
-_MARKS = re.compile("[\ufdd0-\ufdd8]")
+# that no inner level could have written, the inner quote while it is told from that, and a quote in a Python string of
+# the other kind.
+_PAIR, _QUOTE, _BACK, _ODD, _LINE, _RETURN, _TAB, _BARE, _INNER, _OTHER = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5\ufdd6\ufdd7\ufdd8\ufdd9"
+_MARKS = re.compile("[\ufdd0-\ufdd9]")
+# A Python literal is read as JSON, with other quotes; its own words are numbers of their length meanwhile.
+_LITERAL = re.compile(r"\s*+(?:[\[{]\s*+)++'")
+_TOKENS = re.compile(rf"'((?:[^'{_BACK}]++|{_BACK}.)*+)('|\Z)|\"[^\"]*+(?:\"|\Z)|\b(?:None|True|False)\b", re.S)
+_SPELT = {"None": "-0e9", "True": "-1e9", "False": "-1e99"}
 _STRING = r'"(?:[^"\\]++|\\(?:.|\Z))*+(?:"|\Z)'
 _SCALAR = re.compile(rf'{_STRING}|[^\s,:\[\]{{}}"]++', re.S)
 _BRACKET = re.compile(rf'(?:[^"\[\]{{}}]++|{_STRING})*+([\[\]{{}}]|\Z)', re.S)
@@ -40,7 +45,10 @@ class Number(str):
 
 
 Value: TypeAlias = "bool | Number | str | list[Value] | tuple[tuple[str, Value], ...] | None"
+_MEANT = {code: word for word, code in _SPELT.items()}
 _scan = json.JSONDecoder(object_pairs_hook=tuple, parse_int=Number, parse_float=Number, parse_constant=Number, strict=False).raw_decode
+_literal = json.JSONDecoder(object_pairs_hook=tuple, parse_int=Number, parse_constant=Number, strict=False,
+                            parse_float=lambda text: Number(_MEANT.get(text, text))).raw_decode
 _skim = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, strict=False).raw_decode
 _SKIMMED = 1 << 20  # characters of a text whose values are read to find their ends: quicker than to look at each bracket, but takes memory
 
@@ -96,16 +104,22 @@ REPR = Level('"', "\\\\", "\\")  # JSON in a Python string literal
 class Document:
     """A JSON text at its level. Positions in `text` are those of the folded text; `raw` gives those of the output."""
 
-    __slots__ = ("_cursor", "_members", "_same", "base", "level", "text", "whole", "write")
+    __slots__ = ("_cursor", "_members", "_same", "_spelt", "base", "level", "literal", "text", "whole", "write")
 
     def __init__(self, raw: str, level: Level = TOP, base: int = 0) -> None:
         """base: where raw begins in the output. Raises `Invalid` if raw holds the noncharacters that fold needs."""
         text = level.fold(raw)
         if text is None:
             raise Invalid("the text holds Unicode noncharacters; take bytes, such as b0-4096")
+        spelt = text
+        self.literal = _LITERAL.match(text) is not None and not any([code in text for code in _MEANT])  # of Python
+        if self.literal:
+            text = _TOKENS.sub(_swapped, text)
         self.text, self.level, self.base = text, level, base
+        self._spelt = spelt  # the same, character by character, with the quotes and words that stand in the output
         self._same = len(text) == len(raw)
-        self.write: Callable[[str], str] = str if text == raw else level.unfold  # a piece of text to what stands in the output
+        # a piece of a string to what stands in the output
+        self.write: Callable[[str], str] = self._unswapped if self.literal else str if text == raw else level.unfold
         self.whole = False  # known to be valid from its start to its end
         self._cursor = (0, 0)
         self._members: dict[int, list[Member]] = {}
@@ -117,9 +131,21 @@ class Document:
         start, raw = self._cursor
         if at < start - at:
             start = raw = 0
-        raw += len(self.level.unfold(self.text[start:at])) if at >= start else -len(self.level.unfold(self.text[at:start]))
+        raw += len(self.level.unfold(self._spelt[start:at])) if at >= start else -len(self.level.unfold(self._spelt[at:start]))
         self._cursor = (at, raw)
         return self.base + raw
+
+    def spelt(self, start: int, end: int) -> str:
+        """What stands in the output for a piece of `text`."""
+        return self.level.unfold(self._spelt[start:end])
+
+    def _unswapped(self, text: str) -> str:
+        return self.level.unfold(text.replace(_OTHER, '"'))
+
+    def nested(self, body: str) -> Level:
+        """The level of a JSON text that a string of this one holds."""
+        level = self.level
+        return Level(level.quote, level.back * 2, level.back) if _OTHER in body else level.inner()
 
     def escaped(self, text: str) -> str:
         """A piece of a string as it would be written at the top level, whatever the level it stands at."""
@@ -146,10 +172,16 @@ class Document:
         body = self.text[start + 1:end - 1 if end - 1 > start and self.text[end - 1] == '"' else end]
         if self.text[start] != '"':
             return None
-        raw = self.level.unfold(body)
-        document = Document(raw, self.level.inner(), self.raw(start + 1))
+        document = Document(self.write(body), self.nested(body), self.raw(start + 1))
         first = document.text.lstrip(" \t\r\n")[:1]
         return document if first and first in "[{" else None
+
+
+def _swapped(token: re.Match[str]) -> str:
+    """A token of a Python literal as one of JSON, of the same length."""
+    if token[2] is not None:
+        return '"' + token[1].replace('"', _OTHER) + ('"' if token[2] else "")
+    return _SPELT.get(token[0], token[0])
 
 
 def value_end(text: str, start: int) -> int:
@@ -211,15 +243,16 @@ def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def read(text: str, at: int = 0) -> tuple[Value, int, bool] | None:
-    """(value, end, complete) of the JSON at a position of a folded text; None if there is none.
+def read(text: str, at: int = 0, literal: bool = False) -> tuple[Value, int, bool] | None:
+    """(value, end, complete) of the JSON at a position of a folded text; None if there is none. literal: it is Python's.
 
     Objects are tuples of (name, value), so that repeated names stay; strings are folded, numbers as written.
     Of a text that is cut off or broken, what stands before the break. Raises RecursionError beyond a
     nesting of several hundred.
     """
+    scan = _literal if literal else _scan
     try:
-        value, end = _scan(text, at)
+        value, end = scan(text, at)
         return value, end, True
     except json.JSONDecodeError as fault:
         if text[at:at + 1] not in ("{", "["):
@@ -227,7 +260,7 @@ def read(text: str, at: int = 0) -> tuple[Value, int, bool] | None:
         limit = len(text) if fault.msg.startswith("Unterminated") else fault.pos
     repaired, end = _closed(text, at, limit)
     try:
-        return _scan(repaired, 0)[0], end, False
+        return scan(repaired, 0)[0], end, False
     except json.JSONDecodeError:
         return None
 

@@ -76,7 +76,7 @@ class Sheet:
                 at += 1
             if at >= len(text) or text[at] not in "[{":
                 break
-            found = read(text, at)
+            found = read(text, at, document.literal)
             if found is None:
                 break
             value, end, complete = found
@@ -309,9 +309,9 @@ class Sheet:
         """A long string: the JSON in it, or its lines and sentences."""
         raw = document.write(value)
         if raw.lstrip("\\nrt \n")[:1] in ("{", "["):
-            inner = Document(raw, document.level.inner(), -1)
+            inner = Document(raw, document.nested(value), -1)
             self.places.parents[inner] = (document, path)
-            if read(inner.text, len(inner.text) - len(inner.text.lstrip())) is not None:
+            if read(inner.text, len(inner.text) - len(inner.text.lstrip()), inner.literal) is not None:
                 self.add(f"{' ' * min(depth, 6)}{label}", document, path, -2, rank=self._head(), worth=worth)
                 outer, self._base = self._base, depth + 1
                 self.block(inner, depth=depth + 1, worth=worth)

@@ -1,4 +1,4 @@
-"""JSON: records as rows, members one by one, long strings in pieces; also in a string, in a Python repr, a value a line."""
+"""JSON: records as rows, members one by one, long strings in pieces; also in a string, as a Python literal or in a repr, a value a line."""
 from __future__ import annotations
 
 import re
@@ -16,7 +16,7 @@ from byref.proxy.errors import Invalid
 # repr() of an MCP CallToolResult or of a list of its blocks
 _RESULT = re.compile(r"(?:meta=|content=|CallToolResult\(|\[?TextContent\()")
 _TEXT = re.compile(r"""\btext=('(?:[^'\\]++|\\.)*+(?:'|\Z)|"(?:[^"\\]++|\\.)*+(?:"|\Z))""", re.S)
-_OPEN = re.compile(r"\s*(?:\{\s*[\"}]|\[\s*(?:[\"{\[\]]|-?\d+(?:\.\d+)?\s*[,\]]|(?:true|false|null)\s*[,\]]))")
+_OPEN = re.compile(r"\s*(?:\{\s*[\"'}]|\[\s*(?:[\"'{\[\]]|-?\d+(?:\.\d+)?\s*[,\]]|(?:true|false|null)\s*[,\]]))")
 _FILE = re.compile(r"\b(?:cat|head|tail|sed|less|nl|bat)\b[^|;&]*\.json\b")
 
 
@@ -57,7 +57,7 @@ def _plain(sheet: Sheet, text: str) -> bool:
     if text[start:start + 1] not in ("{", "["):
         return False
     document = Document(text)
-    end = vast(sheet, document) if len(text) > SIZE else sheet.values(document)
+    end = vast(sheet, document) if len(text) > SIZE and not document.literal else sheet.values(document)
     stop = document.raw(end)
     if end == 0 or (stop - start) * 10 < len(text.strip()) * 3:
         return False

@@ -147,6 +147,34 @@ def test_json_in_a_string_or_a_repr_is_cut_as_json_with_its_escapes_kept(raw: st
             assert stands(atom, there), (units.address(i, i), atom, text)
 
 
+VALUES = st.none() | st.booleans() | st.integers(-10**20, 10**20) | st.text(max_size=30) \
+    | st.sampled_from(["it's", '"', "'\"\\", "a\nb", "None", "1"])
+LITERALS = st.lists(st.fixed_dictionaries({"id": st.integers(0, 999), "name": VALUES, "more": st.lists(VALUES, max_size=3)}),
+                    min_size=2, max_size=6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(LITERALS, st.booleans())
+def test_a_python_literal_is_cut_as_json_with_its_own_words_and_quotes(value: list[dict[str, object]], in_json: bool) -> None:
+    raw = json.dumps({"error": "", "response": repr(value) + " " * 300}, ensure_ascii=False) if in_json else repr(value)
+    units = cut(raw)
+    assert any("id" in text for text in units.texts)
+    encoded = raw.encode("utf-8", "surrogateescape")
+    for i, text in enumerate(units.texts):
+        there = addressed(encoded, units.address(i, i)).decode("utf-8", "surrogateescape") + units.address(i, i)
+        for atom in atoms(text):
+            assert stands(atom, there), (units.address(i, i), atom, text)
+
+
+def test_a_python_literal_says_what_is_missing_and_what_failed_in_its_own_words() -> None:
+    raw = repr([{"id": i, "note": None if i else "None", "ok": i != 4, "title": f"it's \"{i}\""} for i in range(6)])
+    units = cut(raw)
+    assert units.texts[0] == "[6 {id|note|ok|title}]"
+    assert units.texts[1] == ' 0|"None"|True|it\\\'s "0"' and units.texts[2].startswith(" 1|None|True|")
+    assert [text for text, rank in zip(units.texts, units.rank, strict=True) if rank == MUST] == [' 4|None|False|it\\\'s "4"']
+    assert units.address(3, 4) == "$[2:4]" and addressed(raw.encode(), "$[2].title") == rb"""'it\'s "2"'"""
+
+
 def test_records_are_rows_under_one_heading_with_everything_as_written() -> None:
     raw = '{"ads":[{"id":7205759403792794131,"price":1.0E+2,"tag":null,"n":"null"},{"id":9007199254740993,"price":-0.0,"tag":"","n":"7"},' \
           '{"id":3,"price":1e-7,"n":"a|b"},{"id":4,"price":9007199254740993.0,"n":"…"}],"count":60}'
