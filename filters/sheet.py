@@ -42,6 +42,7 @@ class Sheet:
         self._lines = 0
         self._suspect = True  # whether the text now cut may say that something failed
         self._base = 0  # the depth at which the text now cut begins
+        self._label, self._named = "", ""  # what stands before the value now cut, and the names in it: the place of a record is no term
         self._inside = 0  # how many records the values now cut stand in
         self.glued = bytearray()
         self.sizes: dict[int, int] = {}
@@ -129,7 +130,9 @@ class Sheet:
         if "\n" in text or "\r" in text:
             text = text.replace("\n", " ").replace("\r", " ")
         self.texts.append(text)
-        self.sources.append(text if source is None else source)
+        if source is None:
+            source = text.replace(self._label, self._named, 1) if self._label else text
+        self.sources.append(source)
         self.rank.append(rank)
         self.worth.append(worth)
         self.counts.append(count)
@@ -184,6 +187,8 @@ class Sheet:
             size += len(line[-1]) + 1
         if line:
             self._line(document, path, line, first, len(value) - 1, depth, worth - 8 * low)
+            if first and not self._inside and not low:
+                self.rank[-1] = max(self.rank[-1], ANCHOR)
 
     def _line(self, document: Document, path: Path, line: list[str], first: int, last: int, depth: int, worth: int) -> None:
         """Short members of an object, as they would stand in compact JSON: a line each would cost more than the raw text."""
@@ -285,12 +290,14 @@ class Sheet:
         """What is too large for the row of one record."""
         self._inside += 1
         for name, place, item in large:
+            label = f"{index[:-2]}.{heading(name)}:"
             if isinstance(item, tuple) and (words := running(item)):
-                self.index(document, words, place, f"{index[:-2]}.{heading(name)}:", depth + 2, worth)
+                self.index(document, words, place, label, depth + 2, worth)
                 continue
             key = name.replace("\0", "").rsplit(".", 1)[-1]
-            label = f"{index[:-2]}.{heading(name)}:"
+            self._label, self._named = label, f"{name} "
             self.value(document, item, place, label, depth + 2, key, worth - (0 if _PROSE.fullmatch(key) else 12))
+        self._label = ""
         self._inside -= 1
 
 

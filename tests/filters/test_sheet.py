@@ -49,6 +49,17 @@ def test_rows_far_down_in_a_table_deep_inside_weigh_less() -> None:
     assert len(worth) == 30 and worth[0] > worth[-1]
 
 
+def test_the_place_of_a_record_is_no_term_of_its_values() -> None:
+    sheet = cut([{"id": i, "geometry": {"coordinates": [[n / 7, n / 3] for n in range(60)]}} for i in range(3)])
+    head = next(k for k, text in enumerate(sheet.texts) if text.strip().startswith("0.geometry.coordinates:["))
+    assert "0." not in sheet.sources[head] and "geometry.coordinates" in sheet.sources[head]
+
+
+def test_an_object_of_many_members_shows_both_of_its_ends() -> None:
+    sheet = cut({"dependencies": {f"package-{i}": f"^{i}.0.1" for i in range(400)}})
+    assert sheet.rank[-1] == ANCHOR and len(sheet.texts) > 50 and list(sheet.rank).count(ANCHOR) < 16
+
+
 def test_a_member_that_failed_stands_alone_and_always() -> None:
     sheet = cut({"id": 1, "error": "no such host", "n": 2})
     assert sheet.texts[sheet.rank.index(MUST)] == '"error":"no such host"'
