@@ -15,6 +15,7 @@ from byref.filters.ruling import Rule, apply, chosen, signs
 from byref.filters.select import PLANS, Plan, Selection, names, select
 from byref.filters.shapes.binary import is_binary
 from byref.filters.shapes.binary import units as binary_units
+from byref.filters.shapes.diff import SHAPE as PATCH
 from byref.filters.sieve import HUGE, sieve
 from byref.filters.units import ALWAYS, HIDDEN, MUST, Units
 from byref.proxy.contracts import Call, Gap, Part, RuleFile, Seen, Source, View
@@ -24,12 +25,14 @@ from byref.proxy.text import SMALL, estimate, main_part, mapped
 # All that is ours in a view: a head starts with a ref; a gap with an address; a repeat with its count; a part's name stands alone.
 _NAMES = 1600  # characters of names in one gap: beyond, they are a list and no scent
 _FAMILY = 3
+_NOISE = 60  # percent of noise that counts for no names
 _CANDIDATES = 200  # names that are tried for one gap
 _SHORT = 14  # characters of a program's name in a head
 _HEAD = 20  # tokens of a head, at most
 _NO_DIGITS = {digit: None for digit in range(48, 58)}
 _LETTERS = bytes(code if chr(code).isalpha() and code < 128 else 32 for code in range(256))
 _JSON_MAX = 32 << 20  # bytes of JSON that are cut into records; beyond, lines are sieved
+_PATCH_MAX = 2 << 20  # bytes of a patch that is cut into files
 _PART = re.compile(r"[\w.-]{1,32}")
 _NOT_UTF8 = re.compile("[\ud800-\udfff]")
 MARKER = re.compile(r"«(?:r[a-z2-7]{10}\b|(?:[\w.-]{1,32}:)?(?:L\d|b\d|\$)|×\d|[\w.-]{1,32}»)[^«»\n]*»?")
@@ -90,13 +93,21 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
+def _whole(source: Source, call: Call) -> bool:
+    """Whether a huge part is cut whole: JSON, and patches, of which each file has to stand."""
+    sample = _text(source.read(0, SAMPLE))
+    if sample.lstrip()[:1] in ("{", "["):
+        return source.size < _JSON_MAX
+    return source.size < _PATCH_MAX and PATCH.match(call, "", sample) > 0
+
+
 def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan, main: bool, rules: Sequence[Rule]) -> _Cut:
     raw = None
-    if source.size < HUGE or (source.size < _JSON_MAX and _text(source.read(0, 4096)).lstrip()[:1] in ("{", "[")):
+    if source.size < HUGE or _whole(source, call):
         raw = _text(source.read())
         named = {rule.shape for rule in rules} - {""}
         shape, units = detect(raw, call, part.media, named.pop() if len(named) == 1 else "")
-    if raw is None or (source.size >= HUGE and shape not in ("json", "binary")):
+    if raw is None or (source.size >= HUGE and shape not in ("json", "binary", "diff")):
         raw = None
         odd = is_binary(_text(source.read(0, SAMPLE)))
         shape, units = ("binary", binary_units(source.size)) if odd else ("text", sieve(source, *signs(rules)))
@@ -198,6 +209,7 @@ def _gap(cut: _Cut, part: Part, i: int, j: int, nameable: dict[str, int], plan: 
     count = _count(units, i, j)
     cut.gaps.append(Gap(part.name, address, count, units.name))
     hidden = sum(map(len, units.texts[i:j])) + j - i
+    hidden -= sum([len(text) for text, base in zip(units.texts[i:j], units.worth[i:j], strict=True) if base < 0]) * _NOISE // 100
     room = min(_NAMES, hidden * plan.scent // 100)
     inside = nameable.keys() & set().union(*selection.rows[i:j])
     said = []

@@ -200,9 +200,11 @@ def stands(raw: bytes, block: Sequence[str]) -> None:
 
 
 def cleaned(row: bytes) -> str:
-    """A line as a terminal leaves it: overwritten text and escape codes are gone; bytes that are no UTF-8 are U+FFFD."""
-    text = row.decode("utf-8", "surrogateescape").rstrip("\r").rpartition("\r")[2]
-    return re.sub("[\udc80-\udcff]+", "\ufffd", _CODES.sub("", text))
+    """A line as a terminal leaves it: overwritten text and escape codes are gone, but for what only blanks were written over; bytes
+    that are no UTF-8 are U+FFFD."""
+    pieces = [_CODES.sub("", piece) for piece in row.decode("utf-8", "surrogateescape").split("\r")]
+    text = next((piece for piece in reversed(pieces) if piece.strip()), pieces[0])
+    return re.sub("[\udc80-\udcff]+", "\ufffd", text)
 
 
 def same(shown: str, line: str) -> bool:
