@@ -22,7 +22,7 @@ from byref.proxy.text import SMALL, canonical, canonical_arguments, estimate, re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from types import TracebackType
 
     from byref.proxy.contracts import Clock, RuleFile, Store, Usage, Verified
@@ -137,7 +137,7 @@ class Gateway:
 
     def capture(self, session: Session, call: Call, output: Output, *, call_id: str | None = None, budget: int | None = None,
                 raw: bool = False, began: int | None = None, elapsed: float | None = None,
-                media: Mapping[str, str] | None = None, native: int | None = None) -> Captured:
+                media: Mapping[str, str] | None = None, native: int | None = None, aside: Collection[str] = ()) -> Captured:
         """See `Session.capture`."""
         raws = parts(output, "stdout" if tool_kind(call.tool) == "shell" else "text", media)
         try:
@@ -148,17 +148,19 @@ class Gateway:
             memory = self.memory(session.context) if session.proven else None
             for part in raws:
                 part.store(store)
-            return self._commit(store, session, memory, call, raws, call_id, budget, raw, began, elapsed, native)
+            return self._commit(store, session, memory, call, raws, call_id, budget, raw, began, elapsed, native, aside)
         except Exception as fault:  # whatever it is: the tool's output goes through
             warning = f"not stored, the raw output passed: {self.faults.add('capture', fault)}"
             return Captured(raws, _PASSED, "", call.exit_code, call.is_error, warning)
 
     def _commit(self, store: Store, session: Session, memory: Memory | None, call: Call, raws: Sequence[Raw], call_id: str | None,
-                budget: int | None, raw: bool, began: int | None, elapsed: float | None, native: int | None) -> Captured:
+                budget: int | None, raw: bool, began: int | None, elapsed: float | None, native: int | None,
+                aside: Collection[str]) -> Captured:
         held = tuple((Part(part.name, part.media, part.stored), part) for part in raws)
         manifest = Manifest(call.tool, canonical_arguments(call.arguments), tuple(part for part, _ in held), call.exit_code, call.is_error)
         ref = ref_of(manifest)
-        size = sum(part.size for part in raws)
+        told = [pair for pair in held if pair[0].name not in aside]
+        size = sum(part.size for _, part in told)
         root = session.scope.partition(":")[2]
         mark = signature(call.tool, call.arguments, root=root if root.startswith("/") else "", home=self.settings.user)
         former = self._former(store, session, mark)
@@ -169,7 +171,7 @@ class Gateway:
             # Who makes a call again in a context misses what its first view hid: then only what was shown collapses.
             profile = "safe" if call_again in seen.terms else self.settings.profile
             try:
-                view = self._view(store, session.scope, ref, held, call, seen, profile, budget)
+                view = self._view(store, session.scope, ref, told, call, seen, profile, budget)
             except Exception as fault:  # the filters' fault costs the view, not the output nor its ref
                 warning = f"no view, the raw output passed: {self.faults.add('view', fault)}"
             finally:
@@ -178,11 +180,14 @@ class Gateway:
         text = "" if view.passed else whole(view.head, view.texts)
         if not view.passed and len(to_bytes(text)) > size:
             view = View("", (), shape=view.shape)
+        if len(told) < len(held) and not view.passed:
+            texts = dict(zip([part.name for part, _ in told], view.texts, strict=True))
+            view = View(view.head, tuple(texts.get(part.name, "") for part, _ in held), view.gaps, view.shape, False, view.lines, view.terms)
         terms = view.terms
         if memory is not None:
             terms |= {call_again, *(term for row in terms_by_line(_asked(call)) for term in row)}
         keep = memory is not None and self._shared
-        tokens = sum(part.tokens for part in raws)
+        tokens = sum(part.tokens for _, part in told)
         if native is not None:
             tokens = min(tokens, estimate(" " * native))
         capture = Capture(

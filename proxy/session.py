@@ -12,7 +12,7 @@ from byref.proxy.text import short_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
     from byref.proxy.captured import Captured
@@ -133,7 +133,7 @@ class Session:
     def capture(self, *, tool: str, output: Output, args: Json = None, exit_code: int | None = None, is_error: bool = False,
                 call_id: str | None = None, intent: str = "", said: str = "", budget: int | None = None, raw: bool = False,
                 began: int | None = None, elapsed: float | None = None, media: Mapping[str, str] | None = None,
-                native: int | None = None) -> Captured:
+                native: int | None = None, aside: Collection[str] = ()) -> Captured:
         """Stores the output of a call and returns its view.
 
         output: text, bytes, a binary or text stream, or named parts of these. One that is not named is the part `stdout`
@@ -141,14 +141,15 @@ class Session:
         looks for; said: what the agent wrote just before the call. The same call_id in the same context returns the
         first bytes for ever. budget: at most about so many tokens. raw: pass the output whole, and store it all the
         same. began: what `begin` gave. elapsed: seconds the call took. media: media types by part. native: characters
-        of it that the harness itself would show: no more can be saved.
+        of it that the harness itself would show: no more can be saved. aside: parts that are stored with the others but
+        neither shown nor counted, such as images and copies: of them the view holds empty texts.
 
         Never fails for a fault of ours: then the raw output passes, `ref` is empty and `warning` says why. Raises
         TypeError for what is no output and `Invalid` for a part's name that no address can carry.
         """
         return self.gateway.capture(
             self, Call(tool, args, exit_code, is_error, intent, said, self.task), output, call_id=call_id, budget=budget, raw=raw,
-            began=began, elapsed=elapsed, media=media, native=native)
+            began=began, elapsed=elapsed, media=media, native=native, aside=aside)
 
     def fetch(self, ref: str, at: str | None = None, *, part: str | None = None, max_tokens: int | None = 8000, cursor: str | None = None,
               encoding: str | None = None) -> Page:
