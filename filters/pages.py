@@ -35,7 +35,7 @@ _ADDRESSES = ("http:", "https:", "//", "data:")
 _TOKEN = 40  # characters of a value without a blank that is a key
 _UNBROKEN = 160  # characters without a blank: an encoded image, a token, a key
 # quarters
-_MENU, _CHROME_WORTH, _BANNER, _CODED, _META, _BRACE, _TOLD, _AGAIN, _ADDRESS, _WRAPPER = -12, -6, -40, -40, -6, -2, 4, -6, -6, -6
+_MENU, _CHROME_WORTH, _BANNER, _CODED, _META, _BRACE, _TOLD, _AGAIN, _ADDRESS, _WRAPPER = -12, -6, -16, -40, -6, -2, 4, -6, -6, -6
 
 
 def weigh(texts: list[str]) -> tuple[bytearray, list[int]]:
@@ -105,7 +105,7 @@ def _line(row: str, said: set[str]) -> int:
         return _AGAIN
     said.add(row)
     if "ookie" in row and _COOKIE.search(row) and _CONSENT.search(row):
-        return _BANNER - len(row) // 2  # it is full of words
+        return _BANNER
     if row.startswith("![") and not _LINK.sub("", row).strip(_BETWEEN):
         return _ADDRESS
     return 0
@@ -118,8 +118,10 @@ def _member(row: str, said: set[str]) -> int:
     if value in said or value.isdecimal():
         return _META
     said.add(value)
-    if value.startswith(_ADDRESSES) or (len(value) > _TOKEN and " " not in value):
+    if value.startswith(_ADDRESSES):
         return _META
+    if len(value) > _TOKEN and " " not in value:
+        return _CODED
     if found is None:
         return 0
     return _TOLD if value and _TELLING.match(found[1]) else 0

