@@ -42,6 +42,7 @@ soak: $(READY)
 	-$(PY) -m pip install --quiet --editable ".[fuzz]"
 	$(PY) tests/soak/shapes.py $(if $(SHORT),--short)
 	$(PY) tests/soak/sessions.py $(if $(SHORT),--short)
+	$(PY) tests/soak/mcp_conformance.py --direct
 
 bench: $(READY)
 	$(PY) bench/run.py
