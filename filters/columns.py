@@ -56,9 +56,7 @@ def form_of(rows: list[str], call: Call, media: str) -> Form | None:
             return Form(RECORDS, i, i, 86) if k < 2 else None
         if is_rule(row):
             form = _ruled(rows, places, k)
-            if form is None or _share(rows, places[k:], form) < 7:
-                return None
-            return form
+            return form if form and _is_main(rows, places, form, asked) else None
     delimited = _delimited(rows, places, call, media)
     if delimited:
         return delimited
@@ -93,22 +91,25 @@ def _ruled(rows: list[str], places: list[int], k: int) -> Form | None:
     return Form(ALIGNED, i - 1, i + 1, 80) if total and len(row) > 2 and head.startswith(" ") else None
 
 
-def _share(rows: list[str], places: list[int], form: Form) -> int:
-    """Tenths of the lines below the heading that look like rows: up to a blank line."""
-    below = []
-    for i in range(form.after, places[-1] + 1):
-        if not rows[i].strip():
-            break
-        below.append(rows[i])
-    if not below:
-        return 0
-    if form.between == RULED:
-        good = sum([not BARS.isdisjoint(row) or is_rule(row) or bool(TOTAL.match(row)) for row in below])
-    else:
-        least = {80: 1, 82: 2}.get(form.sure, 0)  # words in a row; else cells, two at least
-        good = sum([(len(row.split()) >= least if least else len(GAP.split(row.strip())) > 1) or is_rule(row) or bool(TOTAL.match(row))
-                    for row in below])
-    return good * 10 // len(below) if len(below) > 1 else 0
+def _is_main(rows: list[str], places: list[int], form: Form, asked: bool) -> bool:
+    """Whether most lines below the heading, up to a blank one, look like rows; of a program that is not known, most of all lines."""
+    least = {80: 1, 82: 2}.get(form.sure, 0)  # words in a row; else cells, two at least
+    until = next((i for i in range(form.after, len(rows)) if not rows[i].strip()), len(rows))
+    good = block = total = 0
+    for i in places:
+        if i < form.after:
+            continue
+        row = rows[i]
+        if form.between == RULED:
+            fits = not BARS.isdisjoint(row)
+        else:
+            fits = len(row.split()) >= least if least else len(GAP.split(row.strip())) > 1
+        fits = fits or is_rule(row) or TOTAL.match(row) is not None
+        total += fits and (form.between == RULED or i < until)
+        if i < until:
+            good += fits
+            block += 1
+    return block > 1 and good * 10 >= block * 7 and (asked or total * 2 >= sum(i >= form.after for i in places))
 
 
 def _delimited(rows: list[str], places: list[int], call: Call, media: str) -> Form | None:

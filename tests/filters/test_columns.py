@@ -61,6 +61,13 @@ def test_a_file_or_a_media_type_says_that_its_first_line_may_be_data() -> None:
         assert form is not None and form.first == form.after == 0
 
 
+def test_a_table_among_words_is_no_table_unless_a_program_prints_tables() -> None:
+    page = BARE + "\n" + "".join(f"Paragraph {n} tells at length what the table above leaves out.\n" for n in range(20))
+    assert form_of(page.split("\n"), NONE, "") is None
+    assert form_of(page.split("\n"), Call("Bash", {"command": "psql -f report.sql"}), "") is not None
+    assert form_of((PSQL + "\n" + PSQL + "\n" + PSQL).split("\n"), NONE, "") is not None, "three tables"
+
+
 def test_a_known_program_is_surer() -> None:
     surely = form_of(PODS.split("\n"), Call("Bash", {"command": "kubectl get pods"}), "")
     perhaps = form_of(PODS.split("\n"), NONE, "")

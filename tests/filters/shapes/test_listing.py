@@ -124,7 +124,7 @@ def test_a_name_at_the_root_is_not_put_under_the_heading_before() -> None:
 
 def test_paths_that_are_each_one_word_are_worth_leaving_out() -> None:
     raw = "".join(f"vendor/modules/{a}-{b}-{c}/package.json\n" for a in ("left", "right", "upper", "lower") for b in ("pad", "trim", "fold")
-                  for c in ("core", "util", "types", "parser", "loader", "writer", "reader", "cache", "stream", "buffer", "router", "logger"))
+                  for c in ("core", "util", "types", "parser", "loader", "writer", "reader", "cache", "stream", "buffer", "router", "log"))
     shown = check(look(raw, "find vendor -name package.json"))
     assert len(shown.text) < len(raw) // 2 and "entries" in shown.markers[1]
 
