@@ -83,7 +83,7 @@ def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
     if shown is not None:
         scores = [0 if hidden else score for score, hidden in zip(scores, shown, strict=True)]
     keep = _pick(scores, sizes, units, shown, plan, total)
-    _close(keep, sizes, rows, units.rank, shown, plan)
+    _close(keep, sizes, rows, units, shown, plan)
     if LAST in units.rank or any(["«r" in text for text in texts]):
         barred = _unnamed(texts, rows, units.rank)
         worth = {term: value for term, value in worth.items() if term not in barred}
@@ -168,12 +168,16 @@ def _pick(scores: list[int], sizes: list[int], units: Units, shown: bytearray | 
 def _density(scores: list[int], sizes: list[int]) -> list[int]:
     """Worth a character of each unit, in 1/1024, with its neighbours': a long line has to say more than a short one to stand.
 
-    A unit is weighed with its neighbours, so that blocks stay whole: two to each side fully, five at half. What a neighbour
-    is worth less than nothing is its own affair.
+    A unit is weighed with its neighbours, so that blocks stay whole: two to each side fully, five at half. Noise, worth
+    less than nothing, is no neighbour.
     """
-    worth = _smooth(scores, scores if min(scores, default=0) >= 0 else [score if score > 0 else 0 for score in scores])
     size = [size if size < _LONG else _LONG for size in sizes]
-    return [(value << 10) // room for value, room in zip(worth, _smooth(size, size), strict=True)]
+    if min(scores, default=0) >= 0:
+        worth, room = _smooth(scores, scores), _smooth(size, size)
+    else:
+        worth = _smooth(scores, [score if score > 0 else 0 for score in scores])
+        room = _smooth(size, [0 if score < 0 else length for length, score in zip(size, scores, strict=True)])
+    return [(value << 10) // length for value, length in zip(worth, room, strict=True)]
 
 
 def _smooth(own: list[int], around: list[int]) -> list[int]:
@@ -228,16 +232,16 @@ def _fewer(keep: bytearray, sizes: list[int], rank: bytearray, plan: Plan, ruled
     return used
 
 
-def _close(keep: bytearray, sizes: list[int], rows: list[list[str]], rank: bytearray, shown: bytearray | None, plan: Plan) -> None:
+def _close(keep: bytearray, sizes: list[int], rows: list[list[str]], units: Units, shown: bytearray | None, plan: Plan) -> None:
     """Shows what a gap would not pay for."""
-    n = len(keep)
+    n, rank, worth = len(keep), units.rank, units.worth
     i = keep.find(0)
     while 0 <= i < n:
         j = keep.find(1, i)
         if j < 0:
             j = n
         if HIDDEN not in rank[i:j] and LAST not in rank[i:j]:
-            fresh = shown is None or 0 in shown[i:j]
+            fresh = (shown is None or 0 in shown[i:j]) and max(worth[i:j]) >= 0  # what is noise is as little missed as what was shown
             size = sum(sizes[i:j])
             # a rule of seventy dashes is one token: a gap has to hide words
             if size < (plan.gap if fresh else plan.shown) or (size < 8 * _WORDS and sum(map(len, rows[i:j])) < _WORDS):

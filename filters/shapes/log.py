@@ -18,7 +18,7 @@ _STAMP = any_of(
     r"^[IWEF]\d{4} \d\d:\d\d",
     flags=re.M)
 _PROGRESS = any_of(
-    r"^\s*\[ *\d+(?:/\d+|%)\]", r"^\s*(?:Compiling|Downloading|Downloaded|Collecting|Unpacking|Installing|Building) ",
+    r"^\s*\[ *\d+(?:/\d+|%)\]", r"^\s*(?:Compiling|Downloading|Downloaded|Unpacking|Installing|Building) ",
     r"^\s*Requirement already",
     r"^(?:Get|Hit|Ign):\d", r"^(?:Setting up|Selecting previously|Preparing to unpack|Reading database) ?", r"^Step \d+/\d+",
     r"^npm (?:notice|http)",
