@@ -49,7 +49,7 @@ def report(units: Units) -> bool:
                 attributes += f" {more}" if units.glued is None or not units.glued[last] else more
                 if end:
                     break
-            bad = _bad(name, attributes)
+            bad = name in _RECORDS and _bad(name, attributes)
             counts[i] += name in _RECORDS and not (tests and name not in _TESTS)
             if bad:
                 fault = True
@@ -97,7 +97,7 @@ def _bad(name: str, attributes: str) -> bool:
     values = set(levels.values())
     if name in _FAULTS:
         return not values & _MILD and (not priority.isdecimal() or int(priority) <= _URGENT)
-    return name in _RECORDS and (bool(values & _BAD) or (name in _UNGRADED and not values and not priority))
+    return bool(values & _BAD) or (name in _UNGRADED and not values and not priority)
 
 
 def _hold(texts: list[str], rank: bytearray, i: int) -> None:

@@ -27,13 +27,14 @@ _CAUSE = re.compile(r"\s*(?:Caused by: |Suppressed: |\[cause\]: |\[errors\]: |Ne
                     r"|The above exception was"
                     r"|SUMMARY: |==\d+==ERROR: |Program (?:received|terminated)|.*Previous line repeated \d+ more)")
 _THREAD = re.compile(r"goroutine \d+ (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[|\"[^\"]+\" (?:#\d+ |prio=)|Thread \d+ \(|Thread 0x\w+ ")
-_VARIES = re.compile(r"0x[0-9a-fA-F]+\??|\b\d+ minutes?\b|goroutine \d+\b|#\d+ |\"[^\"]*\""
-                     r"|\b(?:tid|nid|cpu|elapsed|os_prio|prio|LWP)[= ]\S+|Thread \d+|\{0x[^}]*\}|\([^()]*\.\.\.\)")
+_NAMES = re.compile(r"\d[\w.]*")  # in a thread's own line: its number, ids and times
+_ADDRESSES = re.compile(r"0x[0-9a-fA-F]+\??|(?<=in goroutine )\d+")
 _GO = re.compile(r"[^\s:]*[\w)\]}]\(.*\)$|created by \S")
 _HEADS = (
     "Traceback (most recent call last):", "panic: ", "Exception in thread ", "Unhandled exception", "stack backtrace:", "Stack trace:")
 _RAISED = re.compile(r"^(?:Uncaught )?[\w.$]*(?:Error|Exception)\b", re.M)
 _SANITIZER = "ERROR: AddressSanitizer: "
+_LONG = 300  # characters of a line that are looked at
 _ROWS = 80  # lines that say what kind of output this is
 # quarters: frames of own code, of libraries, that stood twice before; threads that are like one before
 _OWN, _FOREIGN, _REPEATED, _SAME = 6, -10, -16, -60
@@ -44,7 +45,7 @@ class Trace:
     name = "trace"
 
     def match(self, call: Call, media: str, sample: str) -> int:
-        rows = [row for row in sample.split("\n")[:_ROWS] if row.strip()]
+        rows = [row[:_LONG] for row in sample.split("\n")[:_ROWS] if row.strip()]
         kinds = _kinds(rows)
         frames = kinds.count(_FRAME)
         if frames < 2:
@@ -180,7 +181,8 @@ def _threads(units: Units, kinds: bytearray) -> set[int]:
             end += 1
         if k + 1 < len(starts) and end + 1 == limit:
             end = limit  # with the blank line between the two
-        groups.setdefault(_VARIES.sub("*", "\n".join(texts[start:end])).strip(), []).append((start, end))
+        frames = _ADDRESSES.sub("*", "\n".join(texts[start + 1:end])).strip()
+        groups.setdefault(f"{_NAMES.sub('*', texts[start])}\n{frames}", []).append((start, end))
     hidden: set[int] = set()
     for blocks in groups.values():
         if len(blocks) < 2:
