@@ -7,14 +7,14 @@ from byref.proxy import gateway as sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from types import TracebackType
 
     from byref.proxy.captured import Captured
     from byref.proxy.contracts import Clock, Json, Usage, Verified
     from byref.proxy.intake import Output
     from byref.proxy.ledger.report import Report
-    from byref.proxy.reader import Page, Status
+    from byref.proxy.reader import Found, Page, Status
     from byref.proxy.session import Session as SyncSession
 
 
@@ -38,6 +38,12 @@ class Session:
     async def fetch(self, ref: str, at: str | None = None, *, part: str | None = None, max_tokens: int | None = 8000,
                     cursor: str | None = None, encoding: str | None = None) -> Page:
         return await to_thread(self.sync.fetch, ref, at, part=part, max_tokens=max_tokens, cursor=cursor, encoding=encoding)
+
+    async def search(self, query: str, refs: Sequence[str] | None = None, *, tool: str | None = None, signature: str | None = None,
+                     outcome: str | None = None, kind: str | None = None, since: str | None = None, session: str | None = None,
+                     timebox_ms: int = 1000, k: int | None = None, max_tokens: int = 1200) -> Found:
+        return await to_thread(self.sync.search, query, refs, tool=tool, signature=signature, outcome=outcome, kind=kind, since=since,
+                               session=session, timebox_ms=timebox_ms, k=k, max_tokens=max_tokens)
 
     async def status(self) -> Status:
         return await to_thread(self.sync.status)

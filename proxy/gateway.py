@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from byref.proxy.contracts import Clock, RuleFile, Store, Usage, Verified
     from byref.proxy.intake import Output
     from byref.proxy.ledger.report import Report
-    from byref.proxy.reader import Page
+    from byref.proxy.reader import Found, Page
     from byref.proxy.rulebook import Rulebook
 
 __all__ = ["Gateway", "Session", "open"]
@@ -253,6 +253,14 @@ class Gateway:
             self.store.log(session.scope, events.fetched(
                 at=self.clock(), session=session.name, ref=page.ref, tool=page.tool, shape=page.shape, tokens=page.tokens,
                 size=len(page.data)))
+        except (ByrefError, OSError) as fault:
+            self.faults.add("log", fault)
+
+    def searched(self, session: Session, found: Found) -> None:
+        """Logs a search. A store that cannot be written still answers."""
+        try:
+            self.store.log(session.scope, events.searched(
+                at=self.clock(), session=session.name, tokens=estimate(found.text), hits=len(found.hits)))
         except (ByrefError, OSError) as fault:
             self.faults.add("log", fault)
 

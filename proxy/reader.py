@@ -1,4 +1,4 @@
-"""Second calls: fetch and status. What they return is exact, final, and never filtered or stored again."""
+"""Second calls: fetch, search and status. What they return is exact, final, and never filtered or stored again."""
 from __future__ import annotations
 
 from byref.proxy.address import FORMS, Bytes, Lines, Match, Path, Records, parse
@@ -6,6 +6,7 @@ from byref.proxy.contracts import Output, dataclass
 from byref.proxy.errors import Corrupt, Invalid, Unknown
 from byref.proxy.intake import to_bytes, to_text
 from byref.proxy.paging import Piece, Pieces, binary_room, page_end
+from byref.proxy.searching import Found, search
 from byref.proxy.signature import command_line
 from byref.proxy.text import check_ref, estimate, main_part, project
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
     from byref.proxy.address import Address
     from byref.proxy.contracts import Part, Source, Store, Usage
+
+__all__ = ["Found", "Page", "Recent", "Status", "blocks", "fetch", "search", "status"]
 
 LEAST = 2  # tokens: the dearest single character
 _COMMAND = 60  # characters of a command in a list

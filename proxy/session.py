@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from byref.proxy.captured import Captured
     from byref.proxy.gateway import Gateway
     from byref.proxy.intake import Output
-    from byref.proxy.reader import Page, Status
+    from byref.proxy.reader import Found, Page, Status
 
 HASH = 8  # bytes of a hash in the store
 WINDOW = 400  # views of a context that count as shown: a conversation that long has been compacted or trimmed, said or not
@@ -162,6 +162,16 @@ class Session:
         """All bytes of an output, or of one part, in pieces, checked against the whole hash at the end."""
         from byref.proxy.reader import blocks
         return blocks(self.gateway.store, self.scope, ref, part)
+
+    def search(self, query: str, refs: Sequence[str] | None = None, *, tool: str | None = None, signature: str | None = None,
+               outcome: str | None = None, kind: str | None = None, since: str | None = None, session: str | None = None,
+               timebox_ms: int = 1000, k: int | None = None, max_tokens: int = 1200) -> Found:
+        """Where something stands in the outputs of this scope, or in those of refs. See `byref.proxy.searching.search`."""
+        from byref.proxy.reader import search
+        found = search(self.gateway.store, self.scope, query, refs, tool=tool, signature=signature, outcome=outcome, kind=kind, since=since,
+                       session=session, timebox_ms=timebox_ms, k=k, max_tokens=max_tokens)
+        self.gateway.searched(self, found)
+        return found
 
     def status(self) -> Status:
         """What the scope holds and what was cached lately."""
