@@ -11,6 +11,7 @@ from byref.filters.lines import split
 from byref.filters.narrow import command
 from byref.filters.patterns import any_of
 from byref.filters.steering import demote
+from byref.filters.templates import templates
 from byref.filters.units import ANCHOR, MUST, Units
 from byref.proxy.contracts import Call
 
@@ -63,6 +64,7 @@ class Diff:
         stands = sum(size(i) for part in short for i in part.changed) <= _ROOM
         for part in sections:
             last = part.deleted or len(part.changed) > _DATA
+            noise = part.generated or (last and _is_data([lines.texts[i] for i in part.changed]))
             for i in part.headers:
                 rank[i] = MUST
             for i in part.details:
@@ -71,8 +73,8 @@ class Diff:
                 rank[i] = hunks if not part.generated else rank[i]
                 worth[i] = _LAST if part.generated else 0
             for i in part.changed:
-                worth[i] = _LAST if part.generated else 0 if last else _CHANGED
-            for i in part.context if part.generated else ():
+                worth[i] = _LAST if noise else 0 if last else _CHANGED
+            for i in part.context if noise else ():
                 worth[i] = _LAST
         for part in short:
             for i in part.changed:
@@ -80,6 +82,11 @@ class Diff:
         units = lines.units(rank=rank, worth=worth, strictness=0 if len(text) < _WHOLE else 100)
         demote(units)
         return units
+
+
+def _is_data(changed: list[str]) -> bool:
+    """Whether lines are rows rather than sentences of a language: ten or more of a kind."""
+    return len(set(templates(changed))) * 10 < len(changed)
 
 
 @dataclass(slots=True)
