@@ -14,7 +14,7 @@ import byref
 from byref.proxy import config, rulebook
 from byref.proxy.errors import ByrefError, ConfigError
 from byref.proxy.faults import NAME as LOG
-from byref.proxy.frontends import install
+from byref.proxy.frontends import changes, install
 from byref.proxy.frontends.command import Command, say, scope_of
 from byref.proxy.frontends.trust import STATES
 from byref.proxy.frontends.upkeep import size
@@ -150,7 +150,7 @@ def _filtering(found: Findings, home: str) -> None:
         found.fine("filtering", "off (BYREF=off), also for an agent started from here; unset BYREF to turn it on")
     else:
         found.fine("filtering", "what `byref run`, `pipe` and `view` are given; --raw shows all of one output, BYREF=off turns `run` off")
-    held = install.record(home)
+    held = changes.record(home)
     for key, what in held.items():
         name, _, folder = key.partition(" ")
         since, at = "", what.get("at")

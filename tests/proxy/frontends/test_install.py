@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from byref.proxy.frontends import install
+from byref.proxy.frontends import changes, install
 
 SETTINGS = b'{\n    // mine\n    "model": "opus",\n    "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}\n}\n'
 
@@ -68,7 +68,7 @@ def test_without_a_yes_nothing_is_changed(user: User) -> None:
     before = user.files()
     assert "hook.py" in user("install", "claude-code", "--dry-run")
     assert "--yes" in user("install", "claude-code", code=2)
-    assert user.files() == before and not (user.shell.home / install.RECORD).exists()
+    assert user.files() == before and not (user.shell.home / changes.RECORD).exists()
 
 
 def test_twice_is_once_and_undone_once(user: User) -> None:
@@ -95,7 +95,7 @@ def test_what_others_changed_since_stays(user: User) -> None:
 def test_a_home_that_lost_our_record_is_cleaned_all_the_same(user: User) -> None:
     with_settings(user)
     user("install", "claude-code", "--yes")
-    (user.shell.home / install.RECORD).unlink()
+    (user.shell.home / changes.RECORD).unlink()
     user("uninstall", "claude-code", "--yes")
     assert "byref" not in user.settings.read_text() and "hook.py" not in user.settings.read_text()
     assert json.loads(user.servers.read_text())["mcpServers"] == {"t": {"command": "t"}}
