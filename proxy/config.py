@@ -154,6 +154,11 @@ def environment(inside: str) -> dict[str, str]:
     return {**os.environ, INSIDE: inside}
 
 
+def inherited(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """All that we were given: what an MCP server behind us gets, and what its configuration may name."""
+    return dict(os.environ if environ is None else environ)
+
+
 def given(environ: Mapping[str, str] | None = None) -> dict[str, str]:
     """What the environment of this call sets, in the words that the daemon takes: it has an environment of its own."""
     env = os.environ if environ is None else environ
