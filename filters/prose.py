@@ -22,8 +22,8 @@ def sentence_end(text: str, start: int, end: int) -> int:
 
 def prose_worth(text: str) -> int:
     """What a piece of a text is worth by its form: entries and headings more than running words, these and what is deep by their length."""
-    rate = (0 if _ENTRY.fullmatch(text) else 4) + min((len(text) - len(text.lstrip(" "))) // 4, 3)
-    return -len(text) * rate // 60
+    rate = (0 if _ENTRY.fullmatch(text) else 5) + min((len(text) - len(text.lstrip(" "))) // 4, 3)
+    return -len(text) * rate // 120
 
 
 def running(index: Record) -> list[str] | None:
