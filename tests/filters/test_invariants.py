@@ -28,18 +28,11 @@ from conformance.views import REF, Shown, check, line_ends, look, rows_of, span
 
 WIDE = "日本語のログ、"
 PROFILES = ("safe", "auto", "lean")
-SHAPES_OF_CALLS = st.sampled_from([None, "", "cat f", "make test", "pytest -q", "grep -rn x .", "npm install", "pytest -v | tail",
-                                   "git diff", "sed -n 1,99p f"])
+CALLS = st.sampled_from([None, "", "cat f", "make test", "pytest -q", "grep -rn x .", "npm install", "pytest -v | tail", "git diff"])
 NAMES = st.sampled_from(["stdout", "stderr", "text", "L5", "out.2", "content-0", "b", "étape", "two words", "a»b", "x\ny", "n" * 33])
 TOOLS = st.sampled_from(["Bash", "Read", "Edit", "grep", "mcp__x__y"])
 thorough = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-SIGNS = [sign.encode() for sign in (
-    "\n", "\r\n", "\r", "\x1b[31m", "«L1-9»", "word " * 90, "|", " | ", "-+-", ",", '"', "\t", "<", ">", "</a>", "<!--", "&amp;", "{", "}",
-    "[1,", '  File "a.py", line 3, in f\n', "\tat a.B.c(B.java:3)\n", "Caused by: ", "@@ -1 +1 @@\n", "ERROR x\n", "diff --git a/x b/x\n",
-    "GIT binary patch\n", "./a/b.py\n", "drwxr-xr-x 2 a a 4096 Nov 1 10:00 d\n", "total 8\n", "Name  Age\n", "12:30:11 INFO ok\n",
-    "--- FAIL: T (0.0s)\n", "x.py:3:y\n", "  7\tdef f():\n")] + ["日本".encode()[:4]]
 every_real = pytest.mark.parametrize("name", COMMANDS)
 LOGS = ("analysis-model", "local", "loghub", "terminal-bench", "tokf")
 FOLDERS = (*(f"corpus/logs/{name}" for name in LOGS), "corpus/api", "cases")
@@ -126,7 +119,7 @@ def test_recorded_sessions_where_much_was_shown_before(name: str) -> None:
 
 
 @thorough
-@given(st.integers(0, 10**9), SHAPES_OF_CALLS, TOOLS, st.sampled_from(PROFILES), st.sampled_from([None, None, 60, 100, 400]),
+@given(st.integers(0, 10**9), CALLS, TOOLS, st.sampled_from(PROFILES), st.sampled_from([None, None, 60, 100, 400]),
        st.sampled_from([0, 1, None]), st.sampled_from([0, 0, 2, 3]))
 def test_any_text_call_profile_budget_and_past(seed: int, command: str | None, tool: str, profile: str, budget: int | None,
                                                code: int | None, nth: int) -> None:
@@ -134,26 +127,6 @@ def test_any_text_call_profile_budget_and_past(seed: int, command: str | None, t
     lines = [line.strip() for line in raw.split("\n")]
     seen = Seen(frozenset(lines[::nth]), frozenset(), True) if nth else Seen()
     check(look(raw, command, tool=tool, profile=profile, budget=budget, exit_code=code, seen=seen))
-
-
-@pytest.mark.parametrize("shape", NAMES_OF_SHAPES)
-@few
-@given(st.integers(0, 10**9), SHAPES_OF_CALLS, TOOLS, st.sampled_from(PROFILES), st.sampled_from([None, None, 60, 400]),
-       st.sampled_from([0, 1, None]), st.sampled_from([0, 0, 2, 3]), st.booleans())
-def test_any_text_under_any_shape(shape: str, seed: int, command: str | None, tool: str, profile: str, budget: int | None,
-                                  code: int | None, nth: int, proven: bool) -> None:
-    raw = made(seed, 120)
-    lines = frozenset(line.strip() for line in raw.split("\n")[::nth]) if nth else frozenset()
-    look_as(shape, raw, command, tool=tool, profile=profile, budget=budget, exit_code=code, seen=Seen(lines, frozenset(), proven))
-
-
-@pytest.mark.parametrize("shape", NAMES_OF_SHAPES)
-@few
-@given(st.lists(st.binary(max_size=300) | st.text(max_size=200).map(str.encode) | st.sampled_from(SIGNS), max_size=40),
-       st.sampled_from(PROFILES), st.sampled_from([None, 60, 200]))
-def test_any_bytes_under_any_shape(shape: str, pieces: list[bytes], profile: str, budget: int | None) -> None:
-    look_as(shape, b"".join(pieces), "cat f", profile=profile, budget=budget)
-    look_as(shape, b"".join(pieces) * 7, "cat f", profile=profile, budget=budget, exit_code=1)
 
 
 @quick
@@ -232,9 +205,8 @@ def digest_of() -> str:
         command = ("cat f", "pytest", "make")[seed % 3]
         shown = look(raw, command, profile=PROFILES[seed % 3], seen=seen, exit_code=seed % 2, task="find worker alpha_3 order")
         views = [shown, *(look_as(name, raw, command, exit_code=seed % 2) for name in NAMES_OF_SHAPES[seed % 5::5])]
-        for text in (text for one in (s.view for s in views)
-                     for text in (*one.texts, one.head, repr(one.gaps), *sorted(one.terms), *sorted(one.lines))):
-            total.update(text.encode("utf-8", "surrogateescape"))
+        for one in (each.view for each in views):
+            total.update("".join((*one.texts, one.head, repr(one.gaps), *sorted(one.terms | one.lines))).encode("utf-8", "surrogateescape"))
     return total.hexdigest()
 
 
@@ -244,9 +216,8 @@ def test_the_same_bytes_twice_and_in_other_processes(tmp_path: Path) -> None:
     (tmp_path / "filters_digest.py").write_text(Path(__file__).read_text())
     for seed, locale, zone in (("1", "C", "UTC"), ("4242", "C.UTF-8", "Asia/Tokyo")):
         env = {**os.environ, "PYTHONHASHSEED": seed, "LC_ALL": locale, "TZ": zone}
-        argv = [sys.executable, "-c", _SCRIPT, str(tmp_path), str(ROOT / "tests")]
-        done = subprocess.run(argv, env=env, capture_output=True, text=True, check=True)
-        assert done.stdout.strip() == here
+        done = subprocess.run([sys.executable, "-c", _SCRIPT, str(tmp_path), str(ROOT / "tests")], env=env, capture_output=True, check=True)
+        assert done.stdout.decode().strip() == here
 
 
 # -- 4: markers ---------------------------------------------------------------------------------------
