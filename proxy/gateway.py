@@ -182,7 +182,8 @@ class Gateway:
             view = View("", (), shape=view.shape)
         if len(told) < len(held) and not view.passed:
             texts = dict(zip([part.name for part, _ in told], view.texts, strict=True))
-            view = View(view.head, tuple(texts.get(part.name, "") for part, _ in held), view.gaps, view.shape, False, view.lines, view.terms)
+            every = tuple(texts.get(part.name, "") for part, _ in held)
+            view = View(view.head, every, view.gaps, view.shape, False, view.lines, view.terms)
         terms = view.terms
         if memory is not None:
             terms |= {call_again, *(term for row in terms_by_line(_asked(call)) for term in row)}

@@ -19,7 +19,8 @@ TERMS = 400  # of a query; more come from pasted text, whose rest adds nothing
 LONGEST = 100  # characters of a term
 _LOOSE = 4  # characters from which on a word stands for longer ones that begin with it
 # Han, kana, Hangul, Thai, Lao, Khmer, Myanmar: words are not set apart by blanks, or not as they are asked for.
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+")
+_UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+")
 _WORD = re.compile(r"\w")
 
 

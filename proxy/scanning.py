@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from byref.proxy.contracts import Source
     from byref.proxy.query import Query, Term
 
-WINDOW = 4 << 20  # bytes that are looked at in one go: between two, the time is checked
+WINDOW = 1 << 20  # bytes that are looked at in one go: between two, the time is checked
 LONG = 600  # bytes of a line that is a unit as a whole
 PIECE = 320  # bytes of a unit inside a longer one
 COMMON = 20_000  # places in a window from which on a term tells nothing

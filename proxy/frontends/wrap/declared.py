@@ -8,10 +8,12 @@ from byref.proxy.contracts import Json
 STEERING = "byref"
 PROPERTY: Mapping[str, Json] = {"type": "string", "description": "what you look for in the output; raw: all of it"}
 RAW = "raw"
-SAID = "Long outputs come as views: first «REF ...», then lines, and «L120-931 ...» where some are left out. {fetch}(REF, at) gives them exactly; {search} finds."
+SAID = ("Long outputs come as views: first «REF ...», then lines, and «L120-931 ...» where some are left out. "
+        "{fetch}(REF, at) gives them exactly; {search} finds.")
 
 
-def tools(listed: Sequence[Mapping[str, Json]], *, steering: bool, own: Sequence[Mapping[str, Json]], structured: str = "drop") -> list[Mapping[str, Json]]:
+def tools(listed: Sequence[Mapping[str, Json]], *, steering: bool, own: Sequence[Mapping[str, Json]],
+          structured: str = "drop") -> list[Mapping[str, Json]]:
     """The tools that the client is told of: the upstream's in their order, then ours.
 
     structured: in "drop" no tool declares an outputSchema, since its result may come without structuredContent; in "keep"

@@ -53,7 +53,8 @@ TOOLS: tuple[Mapping[str, Json], ...] = (
     _tool("search", "Where something stands in the tool outputs held here; each hit with an address that fetch takes.", ["query"]),
     _tool("status", "What outputs are held here, the newest first, with their refs.", []))
 TEMPLATE: Mapping[str, Json] = {
-    "name": "output", "uriTemplate": "byref://{ref}", "description": "A stored tool output, whole and exact, by the ref in its view's first line"}
+    "name": "output", "uriTemplate": "byref://{ref}",
+    "description": "A stored tool output, whole and exact, by the ref in its view's first line"}
 SCHEME = "byref://"
 
 
@@ -155,6 +156,7 @@ def read(session: Session, uri: str) -> dict[str, Json]:
             contents.append(about | {"text": text})
         room -= len(page.data)
         if page.cursor or room <= 0:
-            contents.append({"uri": f"{place}#more", "mimeType": "text/plain", "text": f"[more follows: fetch {ref} part {part.name}, cursor {page.cursor}]"})
+            more = f"[more follows: fetch {ref} part {part.name}{f', cursor {page.cursor}' if page.cursor else ''}, and the parts after it]"
+            contents.append({"uri": f"{place}#more", "mimeType": "text/plain", "text": more})
             break
     return {"contents": contents, "_meta": {FINAL: True}}

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 
 from byref.proxy.captured import Captured
 from byref.proxy.contracts import Json
+from byref.proxy.excerpts import unmarked
 from byref.proxy.frontends.wrap.own import FINAL
 from byref.proxy.session import Session
 
@@ -80,9 +81,9 @@ def rewrite(session: Session, asked: Asked, result: Mapping[str, Json], *, struc
     changed in place. A result of another kind (a task, a request for input), one of our own tools, and any after a fault
     of ours come back as they are.
     """
-    content = result.get("content")
-    meta = result.get("_meta")
-    if not isinstance(content, list) or (isinstance(meta, Mapping) and meta.get(FINAL)) or result.get("resultType", "complete") != "complete":
+    content, meta = result.get("content"), result.get("_meta")
+    final = isinstance(meta, Mapping) and meta.get(FINAL)
+    if not isinstance(content, list) or final or result.get("resultType", "complete") != "complete":
         return Rewritten(result, "")
     try:
         return _rewrite(session, asked, result, content, structured == "keep")
@@ -134,7 +135,8 @@ def _parts(content: Sequence[Json]) -> _Parts:
         elif kind == "resource" and isinstance(inner, Mapping):
             held, packed = inner.get("text"), inner.get("blob")
             body = held if isinstance(held, str) else _bytes(packed) if isinstance(packed, str) else _json(block)
-            parts.aside.add(parts.add("resource", body, _media(inner) or ("text/plain" if isinstance(held, str) else "application/octet-stream")))
+            default = "text/plain" if isinstance(held, str) else "application/octet-stream"
+            parts.aside.add(parts.add("resource", body, _media(inner) or default))
         else:
             parts.aside.add(parts.add(str(kind), _json(block), "application/json"))
     return parts
@@ -193,7 +195,9 @@ def _views(parts: _Parts, shown: Captured) -> dict[int, str]:
     if STRUCTURED in parts.content and STRUCTURED not in parts.aside:
         last = max(parts.texts, default=len(parts.texts) + len(parts.aside))
         before = views.get(last, str(parts.content[parts.texts[last]]) if last in parts.texts else "")
-        views[last] = f"{before}{'' if not before or before[-1:] == chr(10) else chr(10)}{texts[STRUCTURED]}"
+        whole = not any(gap.part == STRUCTURED for gap in shown.gaps)
+        text = f"«{STRUCTURED}»\n{unmarked(str(parts.content[STRUCTURED]))}" if whole else texts[STRUCTURED]
+        views[last] = f"{before}{'' if not before or before.endswith(chr(10)) else chr(10)}{text}"
     if views:
         first = min(views)
         views[first] = shown.head + views[first]

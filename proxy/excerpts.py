@@ -1,0 +1,225 @@
+"""What a search shows of the places it found: excerpts under addresses that fetch takes, as many as there is room for."""
+from __future__ import annotations
+
+import re
+
+from byref.proxy.contracts import dataclass
+from byref.proxy.intake import to_bytes, to_text
+from byref.proxy.text import estimate, project
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from byref.proxy.contracts import Output, Source
+    from byref.proxy.query import Query
+    from byref.proxy.scanning import Unit
+
+_AROUND = (4, 2, 1, 0)  # lines shown around a hit: as many as there is room for
+_WIDE = 1600  # bytes around a hit within which they are looked for
+_SHORT = 300  # bytes of a line around a hit
+_STEP = 120  # bytes around a piece of a long line that stand for one line around
+_HEAD = 24  # tokens of the line above an excerpt
+_NO_SIGNS = {ord("«"): "<", ord("»"): ">", ord("\n"): " "}
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])|\r(?=\n|$)|\x00")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One place. address: for fetch with ref, the part in it where the output has several. signals: what found it.
+
+    terms: tokens of the query that stand there. age: how many outputs of the scope that were searched are newer. score:
+    comparable within one answer.
+    """
+
+    ref: str
+    address: str
+    part: str
+    excerpt: str
+    signals: tuple[str, ...]
+    terms: tuple[str, ...]
+    tool: str
+    age: int
+    score: int
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A unit of a part of an output. near: the terms of its neighbours too. key: by which places are ranked."""
+
+    output: Output
+    age: int
+    index: int
+    source: Source
+    unit: Unit
+    near: int
+    score: int = 0
+
+    def text(self, start: int, end: int) -> str:
+        """Bytes of the part as text, without what only a terminal reads."""
+        return _ESCAPES.sub("", project(to_text(self.source.read(start, end))))
+
+
+def met(query: Query, bits: int) -> tuple[str, ...]:
+    """The tokens of the query of which a term is among these."""
+    held = 0
+    for bit, term in enumerate(query.terms):
+        if bits >> bit & 1:
+            held |= term.tokens
+    return tuple(token for number, token in enumerate(query.tokens) if held >> number & 1)
+
+
+def fitting(ranked: Sequence[Place], query: Query, k: int, room: int) -> tuple[tuple[Hit, ...], str]:
+    """As many hits as there is room for, each with as many lines around it as leave room for all."""
+    hits: tuple[Hit, ...] = ()
+    shown = ""
+    for around in _AROUND:
+        hits, shown, all_fit = _shown(ranked, query, k, room, around)
+        if all_fit:
+            break
+    return hits, shown
+
+
+def _shown(ranked: Sequence[Place], query: Query, k: int, room: int, around: int) -> tuple[tuple[Hit, ...], str, bool]:
+    """Hits in order of their best place, and their text; whether all places had room. Places that touch make one hit."""
+    blocks: list[Block] = []
+    here: dict[tuple[str, int], list[Block]] = {}
+    lines: set[str] = set()
+    used, all_fit = 0, True
+    for place in ranked:
+        unit = place.unit
+        beside = here.setdefault((place.output.ref, place.index), [])
+        inside = next((block for block in beside if block.start <= unit.start and unit.end <= block.end), None)
+        if inside is not None:
+            inside.join(place)
+            continue
+        own = place.text(unit.start, unit.end).strip()
+        if own in lines:  # the same line again: what it says is shown
+            continue
+        start, end, above, below = _span(place, around, beside)
+        block = next((block for block in beside if block.touches(start, end, unit)), None)
+        cost = estimate(place.text(start, end)) + 1 + (_HEAD if block is None else 0)
+        if used + cost > room or (block is None and len(blocks) == k):
+            all_fit = all_fit and used + cost <= room
+            if blocks or around:
+                if used + cost > room:
+                    break
+                continue
+            end = start + _room_for(place.text(start, end), room - _HEAD)
+            above = below = 0
+        used += cost
+        lines.add(own)
+        if block is None:
+            block = Block(place, start, end, unit.line - above, unit.last + below)
+            blocks.append(block)
+            beside.append(block)
+        else:
+            block.widen(start, end, unit.line - above, unit.last + below)
+        block.join(place)
+    hits = tuple(block.hit(query) for block in blocks)
+    befores = ("", *(hit.ref for hit in hits))
+    return hits, "".join(f"{_head(hit, before)}{hit.excerpt}\n" for hit, before in zip(hits, befores, strict=False)), all_fit
+
+
+class Block:
+    """Places of a part that lie together, as one hit."""
+
+    def __init__(self, place: Place, start: int, end: int, first: int, last: int) -> None:
+        self.place, self.start, self.end, self.first, self.last = place, start, end, first, last
+        self.exact, self.terms, self.near = 0, 0, 0
+
+    def touches(self, start: int, end: int, unit: Unit) -> bool:
+        return (self.place.unit.line > 0) == (unit.line > 0) and start <= self.end and self.start <= end
+
+    def widen(self, start: int, end: int, first: int, last: int) -> None:
+        self.start, self.end = min(start, self.start), max(end, self.end)
+        self.first, self.last = min(first, self.first), max(last, self.last)
+
+    def join(self, place: Place) -> None:
+        self.exact = max(self.exact, place.unit.exact)
+        self.terms |= place.unit.terms
+        self.near |= place.near
+
+    def hit(self, query: Query) -> Hit:
+        place = self.place
+        output = place.output
+        signals: tuple[str, ...] = ("regex",)
+        if query.compiled is None:
+            signals = ("exact",) * (self.exact > 0) + ("words",) * (self.terms > 0)
+        address = f"b{self.start}-{self.end}"
+        if place.unit.line:
+            address = f"L{self.first}" if self.first == self.last else f"L{self.first}-{self.last}"
+        part = output.manifest.parts[place.index].name
+        where = f"{part}:{address}" if len(output.manifest.parts) > 1 else address
+        excerpt = unmarked(place.text(self.start, self.end).rstrip("\n"))
+        return Hit(output.ref, where, part, excerpt, signals, met(query, self.near), output.manifest.tool, place.age, place.score)
+
+
+def unmarked(text: str) -> str:
+    """Text of an output in which nothing can pass for a marker of ours; what is no UTF-8 as U+FFFD."""
+    from byref.filters.render import MARKER
+    return MARKER.sub(lambda m: "<" + m[0][1:], text).encode("utf-8", "replace").decode()
+
+
+def _head(hit: Hit, before: str) -> str:
+    """The line above an excerpt; ref, tool and age where they are others than above."""
+    signs = "+".join(hit.signals)
+    if hit.ref == before:
+        return f"«{hit.address} {signs}»\n"
+    newer = f", {hit.age} newer" if hit.age else ""
+    tool = hit.tool[:40].translate(_NO_SIGNS)
+    return f"«{hit.ref} {hit.address} {signs} of {tool}{newer}»\n"
+
+
+def _span(place: Place, around: int, beside: Sequence[Block]) -> tuple[int, int, int, int]:
+    """The bytes that are shown for a place, and how many whole lines around it they hold above and below."""
+    unit, source = place.unit, place.source
+    low, high = max(0, unit.start - _WIDE), min(source.size, unit.end + _WIDE)
+    data = source.read(low, high)
+    for count in range(around, 0, -1):
+        span = _wider(data, unit, low, high == source.size, count) if unit.line else _longer(data, unit, low, count)
+        if not any(span[0] < block.end and block.start < span[1] for block in beside):
+            return span
+    return _wider(data, unit, low, high == source.size, 0) if unit.line else _longer(data, unit, low, 0)
+
+
+def _wider(data: bytes, unit: Unit, low: int, last: bool, count: int) -> tuple[int, int, int, int]:
+    """With so many lines around. last: the part ends with these bytes."""
+    start, end = unit.start - low, unit.end - low
+    end += data[end:end + 1] == b"\n" and data[end - 1:end] != b"\n"
+    above = below = 0
+    while above < count and start > 0:
+        before = data.rfind(b"\n", 0, start - 1) + 1
+        if (before == 0 and low > 0) or start - before > _SHORT:
+            break
+        start, above = before, above + 1
+    while below < count and end < len(data):
+        after = data.find(b"\n", end) + 1
+        after = after or (len(data) if last else len(data) + _SHORT)
+        if after - end > _SHORT:
+            break
+        end, below = after, below + 1
+    return low + start, low + end, above, below
+
+
+def _longer(data: bytes, unit: Unit, low: int, count: int) -> tuple[int, int, int, int]:
+    """The same for a piece of a long line: so many steps of bytes to either side, within the line and at whole characters."""
+    start, end = unit.start - low, unit.end - low
+    first = data.rfind(b"\n", 0, start) + 1
+    last = data.find(b"\n", end)
+    start = max(first, start - count * _STEP)
+    end = min(len(data) if last < 0 else last, end + count * _STEP)
+    while start > first and data[start] & 0xC0 == 0x80:
+        start -= 1
+    while end < len(data) and data[end] & 0xC0 == 0x80:
+        end += 1
+    return low + start, low + end, 0, 0
+
+
+def _room_for(text: str, room: int) -> int:
+    """How many bytes of a text come to at most so many tokens."""
+    low, high = 0, len(text)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if estimate(text[:middle]) <= room else (low, middle)
+    return len(to_bytes(text[:low]))
