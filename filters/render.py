@@ -23,8 +23,9 @@ from byref.proxy.errors import ConfigError
 from byref.proxy.text import SMALL, estimate, main_part, mapped
 
 # All that is ours in a view: a head starts with a ref; a gap with an address; a repeat with its count; a part's name stands alone.
-_NAMES = 1600  # characters of names in one gap: beyond, they are a list and no scent
+_NAMES = 2400  # characters of names in one gap: beyond, they are a list and no scent
 _FAMILY = 3
+_NOISE = -20  # quarters of worth by structure, as of progress and of what passed: a quarter of it counts for names
 _CANDIDATES = 200  # names that are tried for one gap
 _SHORT = 14  # characters of a program's name in a head
 _HEAD = 20  # tokens of a head, at most
@@ -208,6 +209,8 @@ def _gap(cut: _Cut, part: Part, i: int, j: int, nameable: dict[str, int], plan: 
     count = _count(units, i, j)
     cut.gaps.append(Gap(part.name, address, count, units.name))
     hidden = sum(map(len, units.texts[i:j])) + j - i
+    if min(units.worth[i:j]) <= _NOISE:
+        hidden -= sum([len(text) for text, base in zip(units.texts[i:j], units.worth[i:j], strict=True) if base <= _NOISE]) * 3 // 4
     room = min(_NAMES, hidden * plan.scent // 100)
     inside = nameable.keys() & set().union(*selection.rows[i:j])
     said = []

@@ -33,6 +33,7 @@ NOISE = -40  # quarters: the worth of what a rule drops, as of a passing test
 _HEAD = 2048  # bytes of a file in which its argv stands
 _ARGV = re.compile(r"^argv\s*=\s*\[((?:[\s,]++|#[^\n]*+|\"[^\"\n\\]*+\"|'[^'\n]*+')*+)\]", re.M)
 _TEXT = re.compile(r"#[^\n]*+|\"([^\"\n\\]*+)\"|'([^'\n]*+)'")
+ALIKE = -16  # the same of a line between the ends of a group: gaps still say what it names
 _ENDS = 2  # lines of a group that stand: the first and the last
 
 
@@ -291,7 +292,7 @@ def _repeat(units: Units, lines: list[range]) -> None:
         return
     for line in lines:
         for k in line:
-            units.rank[k], units.worth[k] = PLAIN, min(units.worth[k], NOISE)
+            units.rank[k], units.worth[k] = PLAIN, min(units.worth[k], ALIKE)
             units.repeats.pop(k, None)
     for k in (*lines[0], *lines[-1]):
         units.rank[k], units.worth[k] = ANCHOR, 0
