@@ -60,10 +60,9 @@ async def _serve(found: Sequence[servers.Local | servers.Remote], args: argparse
     from byref.proxy.frontends.wrap.endpoint import Endpoint
     from byref.proxy.frontends.wrap.proxy import Options, Proxy
     from byref.proxy.frontends.wrap.routes import Single
+    from byref.proxy.frontends.wrap.several import Several
     from byref.proxy.frontends.wrap.stdio import Stdio
-    if len(found) > 1:
-        raise ConfigError("several servers are not served yet")
-    routes = Single(found, complain)
+    routes: Single | Several = Single(found, complain) if len(found) == 1 else Several(found, complain, args.client_name)
     running = asyncio.ensure_future(routes.run())
     await asyncio.sleep(0)  # the servers are started before the rest
     pool = ThreadPoolExecutor(THREADS, "byref wrap")

@@ -15,6 +15,7 @@ from byref.proxy.frontends.wrap.messages import GONE, Body, Message, RpcError
 from byref.proxy.frontends.wrap.upstream import Server, Upstream
 
 CHANGED = ("notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed")
+INITIALIZED = "notifications/initialized"
 LOGGER = "byref"
 
 
@@ -49,7 +50,7 @@ class Base:
         self.upstreams = [Upstream(server, self, complain) for server in servers]
         self.client: Endpoint | None = None  # as soon as there is one
         self.changed: Callable[[], Awaitable[None]] = _nothing
-        self.greeted = False  # whether the client speaks the handshake era
+        self.hello: Body | None = None  # the parameters of the client's `initialize`: it speaks the handshake era
         self._lives: dict[str, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -60,13 +61,29 @@ class Base:
         plain = life == 1 and len(self.upstreams) == 1
         return Back(self, upstream, "" if plain else f"{upstream.name}.{life}:")
 
+    async def welcome(self, upstream: Upstream, live: Endpoint) -> None:
+        """See `Owner.welcome`: says to a later life what the first one was told."""
+        if self.hello is None:
+            return
+        await live.request(self.own_id(), "initialize", self.hello)
+        await live.notify(Message(None, INITIALIZED, None))
+        await self.remind(upstream, live)
+
+    async def remind(self, upstream: Upstream, live: Endpoint) -> None:
+        """Says to a server in its next life what it had been told to do."""
+        for message in list(upstream.said.values()):
+            try:
+                await live.request(self.own_id(), message.method, message.body)
+            except RpcError:
+                pass  # what it was asked for is no longer there; the client looks at all lists again
+
     async def lost(self, upstream: Upstream, why: str) -> None:
         """See `Owner.lost`. Who waited for an answer is told by an error; to others it matters once it is there again."""
 
     async def returned(self, upstream: Upstream, why: str) -> None:
         """See `Owner.returned`: said as a message of the log, and by asking the client to look at all lists again."""
         await self.changed()
-        if self.greeted:
+        if self.hello is not None:
             text = f"{upstream.name} {why} and was started again; what it held in memory is lost"
             await self.tell(Message(None, "notifications/message", Body.of({"level": "warning", "logger": LOGGER, "data": text})))
             for method in CHANGED:
@@ -137,7 +154,7 @@ class Single(Base):
         upstream = self.upstreams[0]
         answer = await upstream.request(message.id or 0, message.method, message.body)
         if message.method == "initialize":
-            upstream.hello, self.greeted = message.body, True
+            self.hello = message.body or Body.of({})
         return answer
 
     async def request(self, message: Message) -> Body:

@@ -36,7 +36,10 @@ class Owner(Protocol):
     """Who uses an upstream: it answers the server, and is told of its ends and returns."""
 
     def handler(self, upstream: Upstream) -> Handler:
-        """What answers the server's own requests and notifications."""
+        """What answers the server's own requests and notifications; asked for once a connection."""
+
+    async def welcome(self, upstream: Upstream, live: Endpoint) -> None:
+        """Takes up the conversation on a new connection, which counts only then. Raises `RpcError` or `Gone`."""
 
     async def lost(self, upstream: Upstream, why: str) -> None:
         """The server is gone; it is being started again."""
@@ -51,13 +54,14 @@ class Upstream:
     def __init__(self, server: Server, owner: Owner, complain: Callable[[str], None]) -> None:
         self.name = server.name
         self.why = "not started yet"  # why it cannot be asked now
-        self.hello: Body | None = None  # the parameters of the client's `initialize`, to be said again to a server that is started again
-        self.said: dict[str, Message] = {}  # what it was told since, that its next life has to know: one a key
+        self.said: dict[str, Message] = {}  # what it was told that its next life has to know: one a key
         self._server, self._owner = server, owner
         self._say = complain
         self._live: Endpoint | None = None
         self._change = asyncio.Event()  # set, and replaced, whenever an attempt to start it has ended
         self._poke = asyncio.Event()
+        self._renewing = False
+        self._telling: asyncio.Future[None] | None = None
         self._count = 0
 
     def _complain(self, text: str) -> None:
@@ -74,6 +78,9 @@ class Upstream:
         while True:
             started = asyncio.get_running_loop().time()
             ended = await self._life(failed)
+            if self._renewing:
+                self._renewing, failed = False, ""
+                continue
             if ended != failed:
                 self._complain(f"{ended}; it is being started again")
             failed = self.why = ended
@@ -96,11 +103,10 @@ class Upstream:
         live = Endpoint(wire, self._owner.handler(self), self._complain)
         reading = asyncio.ensure_future(live.run())
         try:
-            if before and self.hello is not None:
-                try:
-                    await asyncio.wait_for(self._greet(live, self.hello), HELLO)
-                except (RpcError, Gone, TimeoutError) as fault:
-                    return f"was started again, and did not take up the conversation: {_words(fault)}"
+            try:
+                await asyncio.wait_for(self._owner.welcome(self, live), HELLO)
+            except (RpcError, Gone, TimeoutError) as fault:
+                return f"did not take up the conversation: {_words(fault)}"
             self._live = live
             self._announce()
             if before:
@@ -111,22 +117,12 @@ class Upstream:
             self._live = None
             reading.cancel()
             await wire.close()
-        self._tell(self._owner.lost(self, why))
+        if not self._renewing:
+            self._tell(self._owner.lost(self, why))
         return why
 
-    async def _greet(self, live: Endpoint, hello: Body) -> None:
-        """Says to a new life what the last one was told."""
-        await live.request(self.own_id(), "initialize", hello)
-        await live.notify(Message(None, "notifications/initialized", None))
-        for message in list(self.said.values()):
-            try:
-                await live.request(self.own_id(), message.method, message.body)
-            except RpcError as fault:
-                self._complain(f"no longer takes {message.method}: {fault}")
-
     def _tell(self, words: Awaitable[None]) -> None:
-        task = asyncio.ensure_future(words)
-        self._telling = task  # held, or the loop would forget it
+        self._telling = asyncio.ensure_future(words)  # held, or the loop would forget it
 
     def _announce(self) -> None:
         self._change.set()
@@ -137,7 +133,15 @@ class Upstream:
         self._count += 1
         return f"byref-{self._count}"
 
-    async def _endpoint(self) -> Endpoint:
+    async def renew(self) -> None:
+        """Ends the connection, and waits for the next one, of which nobody is told. Raises `RpcError` where none comes."""
+        live = self._live
+        if live is not None:
+            self._renewing, self._live = True, None
+            await live.wire.close()
+        await self.endpoint()
+
+    async def endpoint(self) -> Endpoint:
         """Its live connection. Raises `RpcError` where there is none and none comes."""
         if self._live is not None:
             return self._live
@@ -152,7 +156,7 @@ class Upstream:
 
     async def request(self, number: Id, method: str, params: Body | None) -> Body:
         """Its answer to a request. Raises `RpcError`, also where it is not there or ends before it has answered."""
-        live = await self._endpoint()
+        live = await self.endpoint()
         try:
             return await live.request(number, method, params)
         except Gone as fault:
