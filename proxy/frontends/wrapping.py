@@ -27,6 +27,8 @@ def _options(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--url", metavar="URL", help="a server over streamable HTTP")
     which.add_argument("--config", metavar="FILE", help="the servers of a file with `mcpServers`")
     parser.add_argument("--header", metavar="NAME:VALUE", action="append", default=[], help="a header for the server at --url")
+    parser.add_argument("--header-env", metavar="NAME:VARIABLE", action="append", default=[],
+                        help="such a header whose value stands in a variable of the environment; words before the variable stay")
     parser.add_argument("--no-steering", action="store_true", help="add no property to tools by which a call can say what it looks for")
     parser.add_argument("--structured", choices=("drop", "keep"), default="drop",
                         help="whether a result that is shown as a view keeps a reduced structuredContent (drop)")
@@ -42,10 +44,10 @@ def chosen(args: argparse.Namespace) -> list[servers.Local | servers.Remote]:
     environ = config.inherited()
     if (args.url or args.config) and words:
         raise ConfigError("give a command, or --url, or --config, and one of them only")
-    if args.header and not args.url:
+    if (args.header or args.header_env) and not args.url:
         raise ConfigError("--header belongs to --url")
     if args.url:
-        return [servers.from_url(args.url, args.header)]
+        return [servers.from_url(args.url, [*args.header, *servers.from_variables(args.header_env, environ)])]
     if args.config:
         return list(servers.from_file(args.config, environ))
     return [servers.from_command(words, environ)]

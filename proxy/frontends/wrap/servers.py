@@ -60,6 +60,22 @@ def from_url(url: str, headers: Sequence[str] = ()) -> Remote:
     return Remote(_host(url), url, {name.strip(): value.strip() for name, _, value in pairs})
 
 
+def from_variables(headers: Sequence[str], environ: Mapping[str, str]) -> list[str]:
+    """Headers as `from_url` takes them, of `Name: VARIABLE` or `Name: Bearer VARIABLE`: values that no command line should show.
+
+    One whose variable is not set is left out. Raises `ConfigError`.
+    """
+    found = []
+    for header in headers:
+        name, colon, value = header.partition(":")
+        words = value.split()
+        if not colon or not words:
+            raise ConfigError("a header from a variable is given as 'Name: VARIABLE' or 'Name: Bearer VARIABLE'")
+        if words[-1] in environ:
+            found.append(f"{name}: {' '.join([*words[:-1], environ[words[-1]]])}")
+    return found
+
+
 def from_file(path: str, environ: Mapping[str, str]) -> list[Local | Remote]:
     """The servers that a JSON file names under `mcpServers`, or `servers` as VS Code has it. Raises `ConfigError` and OSError."""
     with open(path, "rb") as file:
