@@ -7,7 +7,7 @@ from byref.proxy import gateway as sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from types import TracebackType
 
     from byref.proxy.captured import Captured
@@ -30,10 +30,11 @@ class Session:
     async def capture(self, *, tool: str, output: Output, args: Json = None, exit_code: int | None = None, is_error: bool = False,
                       call_id: str | None = None, intent: str = "", said: str = "", budget: int | None = None, raw: bool = False,
                       began: int | None = None, elapsed: float | None = None, media: Mapping[str, str] | None = None,
-                      native: int | None = None) -> Captured:
+                      native: int | None = None, aside: Collection[str] = ()) -> Captured:
         return await to_thread(
             self.sync.capture, tool=tool, output=output, args=args, exit_code=exit_code, is_error=is_error, call_id=call_id,
-            intent=intent, said=said, budget=budget, raw=raw, began=began, elapsed=elapsed, media=media, native=native)
+            intent=intent, said=said, budget=budget, raw=raw, began=began, elapsed=elapsed, media=media, native=native,
+            aside=aside)
 
     async def fetch(self, ref: str, at: str | None = None, *, part: str | None = None, max_tokens: int | None = 8000,
                     cursor: str | None = None, encoding: str | None = None) -> Page:

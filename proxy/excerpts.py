@@ -21,6 +21,7 @@ _SHORT = 300  # bytes of a line around a hit
 _STEP = 120  # bytes around a piece of a long line that stand for one line around
 _HEAD = 24  # tokens of the line above an excerpt
 _NO_SIGNS = {ord("«"): "<", ord("»"): ">", ord("\n"): " "}
+_NOT_UTF8 = re.compile("[\ud800-\udfff]")
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])|\r(?=\n|$)|\x00")
 
 
@@ -89,16 +90,21 @@ def _shown(ranked: Sequence[Place], query: Query, k: int, room: int, around: int
     for place in ranked:
         unit = place.unit
         beside = here.setdefault((place.output.ref, place.index), [])
+        own = place.text(unit.start, unit.end).strip()
         inside = next((block for block in beside if block.start <= unit.start and unit.end <= block.end), None)
         if inside is not None:
             inside.join(place)
+            lines.add(own)
             continue
-        own = place.text(unit.start, unit.end).strip()
         if own in lines:  # the same line again: what it says is shown
             continue
         start, end, above, below = _span(place, around, beside)
         block = next((block for block in beside if block.touches(start, end, unit)), None)
-        cost = estimate(place.text(start, end)) + 1 + (_HEAD if block is None else 0)
+        cost = estimate(place.text(start, end)) + 1
+        if block is None:
+            there = blocks[-1].place.output.ref if blocks else ""
+            name = place.output.manifest.parts[place.index].name
+            cost += _HEAD if place.output.ref != there else estimate(f"«{name}:b{start}-{end} exact+words»\n")
         if used + cost > room or (block is None and len(blocks) == k):
             all_fit = all_fit and used + cost <= room
             if blocks or around:
@@ -158,7 +164,7 @@ class Block:
 def unmarked(text: str) -> str:
     """Text of an output in which nothing can pass for a marker of ours; what is no UTF-8 as U+FFFD."""
     from byref.filters.render import MARKER
-    return MARKER.sub(lambda m: "<" + m[0][1:], text).encode("utf-8", "replace").decode()
+    return _NOT_UTF8.sub("\ufffd", MARKER.sub(lambda m: "<" + m[0][1:], text))
 
 
 def _head(hit: Hit, before: str) -> str:

@@ -79,6 +79,8 @@ def _terms(text: str) -> tuple[tuple[str, ...], tuple[Term, ...]]:
                 tokens.setdefault(token)
     found: dict[bytes, tuple[int, int, bool, bool]] = {}
     for number, token in enumerate(tokens):
+        if len(found) >= TERMS:
+            break
         low = token.lower()
         inside = _pieces(token)
         for piece in {low: None, **dict.fromkeys(inside)}:
@@ -88,13 +90,12 @@ def _terms(text: str) -> tuple[tuple[str, ...], tuple[Term, ...]]:
                 continue
             edged = form[0] < 128
             stem, loose = form, edged and len(form) >= _LOOSE and form.isalpha()
-            if loose and form.endswith(b"s") and not form.endswith(b"ss"):
+            if loose and not (whole and len(inside) > 1) and form.endswith(b"s") and not form.endswith(b"ss"):
                 stem = form[:-1]  # what is asked for in the plural stands there in the singular, too
             bits, factor, _, _ = found.get(stem, (0, 0, False, False))
             found[stem] = bits | 1 << number, max(factor, 2 if whole and len(inside) > 1 else 1), edged, loose
-            if len(found) >= TERMS:
-                break
-    return tuple(tokens), tuple(Term(form, *rest) for form, rest in found.items())
+    kept = list(found.items())[:TERMS]
+    return tuple(tokens), tuple(Term(form, *rest) for form, rest in kept)
 
 
 def _pieces(token: str) -> list[str]:

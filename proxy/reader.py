@@ -4,9 +4,10 @@ from __future__ import annotations
 from byref.proxy.address import FORMS, Bytes, Lines, Match, Path, Records, parse
 from byref.proxy.contracts import Output, dataclass
 from byref.proxy.errors import Corrupt, Invalid, Unknown
+from byref.proxy.excerpts import Hit
 from byref.proxy.intake import to_bytes, to_text
 from byref.proxy.paging import Piece, Pieces, binary_room, page_end
-from byref.proxy.searching import Found, search
+from byref.proxy.searching import Found, Ran, search
 from byref.proxy.signature import command_line
 from byref.proxy.text import check_ref, estimate, main_part, project
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from byref.proxy.address import Address
     from byref.proxy.contracts import Part, Source, Store, Usage
 
-__all__ = ["Found", "Page", "Recent", "Status", "blocks", "fetch", "search", "status"]
+__all__ = ["Found", "Hit", "Page", "Ran", "Recent", "Status", "blocks", "fetch", "search", "status"]
 
 LEAST = 2  # tokens: the dearest single character
 _COMMAND = 60  # characters of a command in a list

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LIMIT = 5000  # outputs of one search
 HITS = 50  # where neither k nor the size bounds them before
 MAX_TOKENS = 1200
-LEAST = 50  # tokens: a head, a line, and what ran
+LEAST = 100  # tokens: a head, a line, and what ran
 USAGE = "say what to look for: words, an exact text, or /regex/ (RE2)\n"
 OUTCOMES = ("success", "failure")
 _ALL = 12  # tokens of a query up to which it matters that all are there
@@ -91,7 +91,7 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
         count for count, term in zip(counts, query.terms, strict=True) if term.tokens >> number & 1))
     if query.compiled is None and any(place.unit.exact for place in places):
         missed = ()
-    layers = _layers(query, places, searched == len(outputs), faults)
+    layers = _layers(query, places, searched + len(faults) == len(outputs), faults)
     hits, shown = fitting(ranked, query, min(k or HITS, HITS) if k is None else k, max_tokens - _room(query, missed))
     tail = _tail(query, layers, missed, len(hits), len(outputs), searched, filters, outputs)
     return Found(query.text, hits, layers, missed, len(outputs), searched, filters, shown + tail)
@@ -140,7 +140,9 @@ def _scanned(store: Store, outputs: Sequence[Output], query: Query, late: Callab
             except (Corrupt, Unknown) as fault:
                 if named:
                     raise Corrupt(output.ref, f"its part {part.name}: {fault}") from None
-                faults.append(output.ref)
+                if output.ref not in faults:
+                    faults.append(output.ref)
+                whole = False
                 continue
             for bit, count in enumerate(scanned.places):
                 counts[bit] += count
@@ -179,7 +181,7 @@ def _ranked(places: Sequence[Place], query: Query, counts: Sequence[int], lines:
 
 def _layers(query: Query, places: Sequence[Place], whole: bool, faults: Sequence[str]) -> tuple[Ran, ...]:
     status = "ran" if whole else "aborted"
-    note = f"unreadable: {' '.join(faults[:5])}" if faults else ""
+    note = f"unreadable: {' '.join(faults[:3])}" if faults else ""
     if query.compiled is not None:
         return (Ran("regex", status, len(places), note),)
     exact = Ran("exact", status, sum(place.unit.exact > 0 for place in places), note)
@@ -190,7 +192,7 @@ def _layers(query: Query, places: Sequence[Place], whole: bool, faults: Sequence
 
 def _room(query: Query, missed: Sequence[str]) -> int:
     """Tokens of the last line, at most."""
-    return 40 + estimate(" ".join(_short(missed)))
+    return 60 + estimate(" ".join(_short(missed)))
 
 
 def _short(missed: Sequence[str]) -> list[str]:
@@ -203,6 +205,8 @@ def _tail(query: Query, layers: Sequence[Ran], missed: Sequence[str], shown: int
     ran = ", ".join(f"{one.name} {one.hits}" + (f" ({one.status})" if one.status != "ran" else "") for one in layers)
     where = f"{searched} of {outputs} outputs searched" if outputs != 1 else f"1 output searched{'' if searched else ' in part'}"
     told = [f"{shown} shown" if shown else "no match", f"found: {ran}", where]
+    if layers[0].note:
+        told.append(layers[0].note)
     if query.fault:
         told.append("no RE2 pattern, so searched as text")
     if filters:

@@ -69,6 +69,14 @@ class Fields:
             raise Invalid(f"{name} is true or false")
         return value
 
+    def texts(self, name: str) -> list[str] | None:
+        value = self._left.pop(name, None)
+        if value is None:
+            return None
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise Invalid(f"{name} is a list of texts")
+        return [str(one) for one in value]
+
     def value(self, name: str) -> Json:
         return self._left.pop(name, None)
 

@@ -6,7 +6,23 @@ from collections.abc import Sequence
 
 import byref
 from byref.proxy.errors import ByrefError
-from byref.proxy.frontends import doctor, fetch, install, mcp, pipe, report, rules, run, serve, status, trust, upkeep, view, wrapping
+from byref.proxy.frontends import (
+    doctor,
+    fetch,
+    install,
+    mcp,
+    pipe,
+    report,
+    rules,
+    run,
+    search,
+    serve,
+    status,
+    trust,
+    upkeep,
+    view,
+    wrapping,
+)
 from byref.proxy.frontends.command import EXIT_HELP, Command, exit_code
 from byref.proxy.frontends.held import complain
 
@@ -27,8 +43,8 @@ RUN = Command(
     "seconds. What a command leaves in the background is waited for one second. Past 1 GiB (BYREF_RUN_LIMIT) an output goes through raw "
     "and is not stored. The output of a command that itself starts byref goes through untouched. With BYREF=off this is the bare command.")
 COMMANDS: tuple[Command, ...] = (
-    RUN, pipe.PIPE, view.VIEW, fetch.FETCH, status.STATUS, report.REPORT, rules.RULES, trust.TRUST, serve.SERVE, mcp.MCP, wrapping.WRAP,
-    install.INSTALL, install.UNINSTALL, upkeep.GC, upkeep.PURGE, upkeep.VERIFY, doctor.DOCTOR)
+    RUN, pipe.PIPE, view.VIEW, fetch.FETCH, search.SEARCH, status.STATUS, report.REPORT, rules.RULES, trust.TRUST, serve.SERVE,
+    mcp.MCP, wrapping.WRAP, install.INSTALL, install.UNINSTALL, upkeep.GC, upkeep.PURGE, upkeep.VERIFY, doctor.DOCTOR)
 
 
 def parser() -> argparse.ArgumentParser:

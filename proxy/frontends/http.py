@@ -1,10 +1,12 @@
-"""The daemon's routes: capture, fetch and status in the words of the Python API, and hooks. JSON, or frames for bytes.
+"""The daemon's routes: capture, fetch, search and status in the words of the Python API, and hooks. JSON, or frames for bytes.
 
 | route                 | takes                                                       | gives                                           |
 |-----------------------|-------------------------------------------------------------|-------------------------------------------------|
 | POST /v1/capture      | scope, session, context, proven, task, echo, what           | `Captured`: ref, text, head, texts, gaps, ...   |
 |                       | `Session.capture` takes, and the output (see bodies.py)     | echo false: no text where the raw output passes |
 | POST /v1/fetch        | scope, session, what `Session.fetch` takes                  | `Page`                                          |
+| POST /v1/search       | scope, session, what `Session.search` takes (its filter on  | `Found`                                         |
+|                       | a session as of_session)                                    |                                                 |
 | GET, POST /v1/status  | scope, in the query or as JSON                              | `Status`                                        |
 | GET /v1/status        | nothing                                                     | what the daemon itself does                     |
 | POST /hooks/{harness} | a hook's event, whole                                       | what the hook prints                            |
@@ -37,10 +39,12 @@ from byref.proxy.captured import Captured
 from byref.proxy.contracts import Json
 from byref.proxy.errors import ByrefError, ConfigError, Corrupt, Evicted, Expired, Miss, StoreError, Unknown
 from byref.proxy.frontends import bodies, frame, hook
+from byref.proxy.frontends.search import as_json as as_found
 from byref.proxy.frontends.status import as_json
 from byref.proxy.gateway import Gateway
 from byref.proxy.intake import to_bytes
 from byref.proxy.reader import Page
+from byref.proxy.searching import MAX_TOKENS
 from byref.proxy.session import Session
 
 Answer = Callable[[Gateway, str, bytes], bytes]
@@ -226,6 +230,23 @@ def application(service: Service) -> web.Application:
         framed = _framed(request)
         return await service.run(lambda: _fetched(work(), framed))
 
+    async def search(request: web.Request) -> web.Response:
+        fields = await bodies.head(request)
+        session = service.session(request, fields)
+        work = partial(
+            session.search, fields.text("query"), fields.texts("refs"), tool=fields.optional("tool"),
+            signature=fields.optional("signature"), outcome=fields.optional("outcome"), kind=fields.optional("kind"),
+            since=fields.optional("since"), session=fields.optional("of_session"),
+            timebox_ms=fields.number("timebox_ms", 1000) or 1000, k=fields.number("k"),
+            max_tokens=fields.number("max_tokens", MAX_TOKENS) or MAX_TOKENS)
+        fields.done()
+        framed = _framed(request)
+
+        def answer() -> web.Response:
+            found = as_found(work())
+            return web.Response(body=frame.encode(found), content_type=frame.MEDIA) if framed else _json(found)
+        return await service.run(answer)
+
     async def about(request: web.Request) -> web.Response:
         return await status(request, bodies.Fields(request.query)) if "scope" in request.query else _json(service.about())
 
@@ -257,7 +278,8 @@ def application(service: Service) -> web.Application:
 
     app = web.Application(middlewares=[guard], client_max_size=0)
     app.add_routes([
-        web.post("/v1/capture", capture), web.post("/v1/fetch", fetch), web.get("/v1/status", about), web.post("/v1/status", status),
+        web.post("/v1/capture", capture), web.post("/v1/fetch", fetch), web.post("/v1/search", search),
+        web.get("/v1/status", about), web.post("/v1/status", status),
         web.post("/v1/stop", stop), web.post("/hooks/{harness}", hooks), web.get("/healthz", healthz)])
     return app
 

@@ -13,91 +13,68 @@ from typing import TYPE_CHECKING
 
 import byref
 from byref.proxy import config
-from byref.proxy.contracts import Json
-from byref.proxy.errors import ByrefError, ConfigError, Invalid
+from byref.proxy.errors import ByrefError, ConfigError
 from byref.proxy.frontends.command import Command
+from byref.proxy.frontends.wrap import own
+from byref.proxy.frontends.wrap.declared import instructions
 from byref.proxy.gateway import open as open_gateway
 from byref.proxy.session import Session
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from mcp.server import Server, ServerRequestContext
-    from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams, Tool
+    from mcp_types import (
+        CallToolRequestParams,
+        CallToolResult,
+        ListResourcesResult,
+        ListResourceTemplatesResult,
+        ListToolsResult,
+        PaginatedRequestParams,
+        ReadResourceRequestParams,
+        ReadResourceResult,
+    )
 
-FINAL = "byref/final"  # in `_meta`: no proxy of ours may touch this result
-MAX_TOKENS = 8000  # of a page by default: below what Claude Code (50,000 characters) and Codex (12k) show of one result
-LIMIT = 100_000  # characters of a page that a caller asks for
-INSTRUCTIONS = ("Tool outputs may be views: a first line «REF ...» and markers like «L120-931 ...» where lines are left out. "
-                "fetch gives what a marker names, exactly.")
-FETCH = {
-    "type": "object", "required": ["ref"], "properties": {
-        "ref": {"type": "string", "description": "from a view's first line, as rk7f3qmab2x"},
-        "at": {"type": "string", "description": "a marker's address (L120-180, b0-4096, results[3].title), or /regex/±2; "
-                                                "nothing for all"},
-        "part": {"type": "string", "description": "stdout, stderr, ..."},
-        "max_tokens": {"type": "integer", "description": f"of a page ({MAX_TOKENS})"},
-        "cursor": {"type": "string", "description": "the next page, as the last one named it"},
-        "encoding": {"type": "string", "enum": ["base64"], "description": "for bytes that are no text"}}}
-STATUS: Mapping[str, Json] = {"type": "object", "properties": {}}
-
-
-def tools() -> list[Tool]:
-    """The definitions, below 700 tokens together. They are always in view, since a marker is of no use without them."""
-    from mcp_types import Tool, ToolAnnotations
-    read_only = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-    meta = {"anthropic/alwaysLoad": True, "anthropic/maxResultSizeChars": LIMIT}
-    return [
-        Tool(name="fetch", description="The exact text behind a marker «...» in a view of a tool output.", input_schema=dict(FETCH),
-             annotations=read_only, _meta=dict(meta)),
-        Tool(name="status", description="What outputs are held here, the newest first, with their refs.", input_schema=dict(STATUS),
-             annotations=read_only, _meta=dict(meta))]
+    Context: TypeAlias = ServerRequestContext[Mapping[str, object]]
 
 
 def server(session: Session) -> Server[Mapping[str, object]]:
     """The server over one session."""
     from mcp.server import Server
-    from mcp_types import CallToolResult, ListToolsResult, TextContent
-    listed = ListToolsResult(tools=tools())
+    from mcp.shared.exceptions import MCPError
+    from mcp_types import (
+        INVALID_PARAMS,
+        CallToolResult,
+        ListResourcesResult,
+        ListResourceTemplatesResult,
+        ListToolsResult,
+        ReadResourceResult,
+        ResourceTemplate,
+        Tool,
+    )
+    listed = ListToolsResult(tools=[Tool.model_validate(tool) for tool in own.TOOLS])
+    template = ListResourceTemplatesResult(resource_templates=[ResourceTemplate.model_validate(own.TEMPLATE)])
 
-    async def on_list(context: ServerRequestContext[Mapping[str, object]], params: PaginatedRequestParams | None) -> ListToolsResult:
+    async def on_list(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         return listed
 
-    async def on_call(context: ServerRequestContext[Mapping[str, object]], params: CallToolRequestParams) -> CallToolResult:
+    async def on_call(context: Context, params: CallToolRequestParams) -> CallToolResult:
+        return CallToolResult.model_validate(await asyncio.to_thread(own.answer, session, params.name, params.arguments or {}))
+
+    async def on_resources(context: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
+        return ListResourcesResult(resources=[])  # what there is changes with every call: by template alone
+
+    async def on_templates(context: Context, params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+        return template
+
+    async def on_read(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
         try:
-            texts = await asyncio.to_thread(call, session, params.name, params.arguments or {})
-            failed = False
+            return ReadResourceResult.model_validate(await asyncio.to_thread(own.read, session, str(params.uri)))
         except (ByrefError, OSError) as fault:
-            texts, failed = [str(fault)], True
-        return CallToolResult(content=[TextContent(text=text) for text in texts], is_error=failed, _meta={FINAL: True})
+            raise MCPError(INVALID_PARAMS, str(fault)) from None
 
-    return Server("byref", version=byref.__version__, instructions=INSTRUCTIONS, on_list_tools=on_list, on_call_tool=on_call)
-
-
-def call(session: Session, name: str, arguments: Mapping[str, Json]) -> list[str]:
-    """One second call: the text of a page as it was stored, and, where there is something to say beside it, a second text.
-
-    Raises `Invalid` for another tool or arguments of another kind, and what `Session.fetch` raises.
-    """
-    if name == "status":
-        return [session.status().text]
-    if name != "fetch":
-        raise Invalid(f"there is no tool {name[:40]!r} here; there are fetch and status")
-    known = {key: value for key, value in arguments.items() if value is not None}
-    for key, value in known.items():
-        wanted = int if key == "max_tokens" else str
-        if key not in FETCH["properties"] or not isinstance(value, wanted) or isinstance(value, bool):
-            raise Invalid(f"fetch takes ref, at, part, max_tokens, cursor and encoding, not {key[:40]}={str(value)[:40]!r}")
-    text = {key: str(value) for key, value in known.items()}
-    size = known.get("max_tokens", MAX_TOKENS)
-    page = session.fetch(text.get("ref", ""), text.get("at"), part=text.get("part"), cursor=text.get("cursor"),
-                         encoding=text.get("encoding"), max_tokens=size if isinstance(size, int) else MAX_TOKENS)
-    shown = page.data if not page.binary else page.text.encode()
-    clean = shown.decode("utf-8", "replace") if text.get("encoding") is None else page.text
-    notes = [page.note] if page.note else []
-    if not page.binary and text.get("encoding") is None and clean.encode() != shown:
-        notes.append("bytes that are not UTF-8 stand as \ufffd; encoding base64 gives them exactly")
-    if page.cursor:
-        notes.append(f"more follows: cursor {page.cursor}")
-    return [clean, f"[{'; '.join(notes)}]"] if notes else [clean]
+    return Server("byref", version=byref.__version__, instructions=instructions(None), on_list_tools=on_list, on_call_tool=on_call,
+                  on_list_resources=on_resources, on_list_resource_templates=on_templates, on_read_resource=on_read)
 
 
 async def _serve(session: Session) -> None:
@@ -121,4 +98,4 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-MCP = Command("mcp", "serve fetch and status to an agent, as an MCP server over stdio", lambda parser: None, _run)
+MCP = Command("mcp", "serve fetch, search and status to an agent, as an MCP server over stdio", lambda parser: None, _run)

@@ -16,7 +16,7 @@ from byref.proxy.frontends.run import SESSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
     from typing import Any, TypeAlias
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from byref.proxy.contracts import Json
     from byref.proxy.gateway import Gateway
     from byref.proxy.intake import Content
-    from byref.proxy.reader import Page, Status
+    from byref.proxy.reader import Found, Page, Status
     from byref.proxy.session import Session
 
     Head: TypeAlias = dict[str, Any]  # JSON that the daemon wrote; what does not fit is caught where it is used
@@ -113,6 +113,18 @@ class Remote:
         except TypeError as fault:
             raise Unavailable(f"an answer that cannot be read: {fault}") from None
 
+    def search(self, **fields: Json) -> Found:
+        """The answer of a search. fields: as `Session.search` takes them, the filter on a session as of_session."""
+        from byref.proxy.reader import Found, Hit, Ran
+        fields["of_session"] = fields.pop("session", None)
+        head, _ = self._ask("POST /v1/search", {**fields, "session": SESSION, "scope": config.scope_here()})
+        try:
+            hits = tuple(Hit(**{**one, "signals": tuple(one["signals"]), "terms": tuple(one["terms"])}) for one in head.pop("hits"))
+            layers = tuple(Ran(**one) for one in head.pop("layers"))
+            return Found(**{**head, "hits": hits, "layers": layers, "uncovered": tuple(head["uncovered"])})
+        except (TypeError, KeyError) as fault:
+            raise Unavailable(f"an answer that cannot be read: {fault}") from None
+
     def status(self) -> tuple[Status, str]:
         """What the scope holds, and the store's URL."""
         from byref.proxy.contracts import Usage
@@ -176,6 +188,20 @@ class ShellSession:
             except (Unavailable, ConfigError):
                 self._remote = None
         return self.local.fetch(ref, at=at, part=part, max_tokens=max_tokens, cursor=cursor)
+
+    def search(self, *, query: str, refs: Sequence[str] | None, tool: str | None, signature: str | None, outcome: str | None,
+               kind: str | None, since: str | None, session: str | None, timebox_ms: int, k: int | None, max_tokens: int) -> Found:
+        """As `Session.search`."""
+        if self._remote is not None:
+            try:
+                return self._remote.search(
+                    query=query, refs=refs, tool=tool, signature=signature, outcome=outcome, kind=kind, since=since, session=session,
+                    timebox_ms=timebox_ms, k=k, max_tokens=max_tokens)
+            except (Unavailable, ConfigError):
+                self._remote = None
+        return self.local.search(
+            query, refs, tool=tool, signature=signature, outcome=outcome, kind=kind, since=since, session=session,
+            timebox_ms=timebox_ms, k=k, max_tokens=max_tokens)
 
     def status(self) -> Status:
         """As `Session.status`; `url` then says where the store lies."""

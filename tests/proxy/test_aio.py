@@ -19,6 +19,7 @@ def test_calls_at_once_are_captured_and_fetched() -> None:
             assert len({view.ref for view in views}) == 4
             for i, view in enumerate(views):
                 assert (await calls.fetch(view.ref, "L2001")).text == f"{i}\n"
+            assert [hit.ref for hit in (await calls.search("3", refs=[views[3].ref], k=1)).hits] == [views[3].ref]
             assert (await calls.status()).outputs == 4
             await calls.compacted()
             await calls.purge(views[0].ref)
@@ -32,7 +33,7 @@ def test_calls_at_once_are_captured_and_fetched() -> None:
 def test_nothing_public_is_missing_and_parameters_are_the_same() -> None:
     for waiting, plain in ((aio.Session, session.Session), (aio.Gateway, gateway.Gateway)):
         names = {name for name, value in vars(plain).items() if inspect.isfunction(value) and not name.startswith("_")}
-        internal = {"memory", "began", "forget", "end", "capture", "fetched"} if plain is gateway.Gateway else {"blocks"}
+        internal = {"memory", "began", "forget", "end", "capture", "fetched", "searched", "rules"} if plain is gateway.Gateway else {"blocks"}
         for name in names - internal:
             given, wanted = (inspect.signature(getattr(kind, name)).parameters.keys() for kind in (waiting, plain))
             assert given == wanted, name

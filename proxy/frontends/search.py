@@ -1,0 +1,51 @@
+"""`byref search`: where something stands in the outputs of this scope."""
+from __future__ import annotations
+
+import argparse
+import json
+
+from byref.proxy.contracts import Json
+from byref.proxy.frontends.command import Command, say
+from byref.proxy.frontends.remote import ShellSession
+from byref.proxy.reader import Found
+from byref.proxy.searching import MAX_TOKENS, OUTCOMES
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("query", metavar="QUERY", help="words, an exact text, or /regex/ (RE2)")
+    parser.add_argument("--ref", metavar="REF", action="append", help="only in this output; may be given again")
+    parser.add_argument("--tool", metavar="NAME", help="only in outputs of this tool")
+    parser.add_argument("--signature", metavar="S", help="only in outputs of this very call, by its signature")
+    parser.add_argument("--outcome", choices=OUTCOMES, help="only in outputs of calls that went well, or failed")
+    parser.add_argument("--kind", metavar="SHAPE", help="only in outputs of this kind: log, tests, json, ...")
+    parser.add_argument("--since", metavar="REF", help="only in outputs that came after this one")
+    parser.add_argument("--session", metavar="NAME", help="only in outputs of this session")
+    parser.add_argument("--timebox", metavar="MS", type=int, default=1000, help="milliseconds after which it answers (1000)")
+    parser.add_argument("-k", metavar="N", type=int, help="hits at most")
+    parser.add_argument("--max-tokens", metavar="N", type=int, default=MAX_TOKENS, help=f"size of the answer, roughly ({MAX_TOKENS})")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def as_json(found: Found) -> dict[str, Json]:
+    """The answer of a search as JSON, over HTTP too."""
+    return {
+        "query": found.query, "outputs": found.outputs, "searched": found.searched, "filters": dict(found.filters),
+        "uncovered": list(found.uncovered), "text": found.text,
+        "layers": [{"name": one.name, "status": one.status, "hits": one.hits, "note": one.note} for one in found.layers],
+        "hits": [{"ref": hit.ref, "address": hit.address, "part": hit.part, "excerpt": hit.excerpt, "signals": list(hit.signals),
+                  "terms": list(hit.terms), "tool": hit.tool, "age": hit.age, "score": hit.score} for hit in found.hits],
+    }
+
+
+def _run(args: argparse.Namespace) -> int:
+    with ShellSession() as session:
+        found = session.search(
+            query=args.query, refs=args.ref, tool=args.tool, signature=args.signature, outcome=args.outcome, kind=args.kind,
+            since=args.since, session=args.session, timebox_ms=args.timebox, k=args.k, max_tokens=args.max_tokens)
+    say(json.dumps(as_json(found), ensure_ascii=False, indent=1) + "\n" if args.json else found.text)
+    return 0 if found.hits else 1
+
+
+SEARCH = Command(
+    "search", "find where something stands in what this project holds", _options, _run,
+    "Each hit stands under an address that fetch takes. Exit code 1: nothing found.")

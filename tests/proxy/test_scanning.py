@@ -1,0 +1,66 @@
+"""Where words stand: at word boundaries, inside identifiers, in lines, and in lines of megabytes."""
+from __future__ import annotations
+
+import pytest
+
+from byref.proxy.contracts import Source
+from byref.proxy.query import parse
+from byref.proxy.scanning import LONG, OTHER, SAME, WINDOW, Scanned, near, scan
+from byref.proxy.store.source import BytesSource
+
+
+def found(text: str | bytes, query: str) -> Scanned:
+    source: Source = BytesSource(text if isinstance(text, bytes) else text.encode())
+    return scan(source, parse(query), lambda: False)
+
+
+def shown(text: str, query: str) -> list[str]:
+    return [text.encode()[unit.start:unit.end].decode() for unit in found(text, query).units]
+
+
+@pytest.mark.parametrize(("text", "query", "stands"), [
+    ("retryOnConflictDelayMs", "conflict retries", True), ("HTTPResponse", "response", True), ("my_response2", "response", True),
+    ("RESPONSE", "response", True), ("connection", "on x", False), ("pythonic", "hon x", False), ("v2beta", "2 x", True), ("v12", "2 x", False),
+    ("delayed", "delay x", True), ("tests", "test x", True), ("onwards", "on x", False), ("最长等待时间", "等待 x", True), ("ÄNDERN", "ändern x", False),
+])
+def test_a_word_stands_where_a_word_begins(text: str, query: str, stands: bool) -> None:
+    assert bool([unit for unit in found(text, query).units if unit.terms]) is stands
+
+
+def test_the_whole_text_is_told_from_the_same_in_other_case() -> None:
+    assert [unit.exact for unit in found("a Big cat\nno\na big cat\n", "big cat").units] == [OTHER, SAME]
+
+
+def test_units_are_lines_with_their_numbers() -> None:
+    units = found("one\ntwo three\n\nfour three\n", "three").units
+    assert [(unit.line, unit.start, unit.end) for unit in units] == [(2, 4, 13), (4, 15, 25)]
+
+
+def test_lines_beside_each_other_share_their_words() -> None:
+    scanned = found("alpha\nbeta\n\nalpha\n", "alpha beta")
+    both = scanned.units[0].terms | scanned.units[1].terms
+    assert near(scanned.units) == [both, both, scanned.units[2].terms]
+
+
+def test_a_long_line_is_found_in_pieces_that_cut_no_record_and_no_character() -> None:
+    line = "[" + ",".join(f'{{"sku":"ZX-{n:05}","note":"größe é"}}' for n in range(9000)) + "]"
+    (piece,) = shown(line, "/ZX-07123/") or [""]
+    assert "ZX-07123" in piece
+    pieces = {text: unit for text, unit in zip(shown(line, "ZX-07123"), found(line, "ZX-07123").units, strict=True) if unit.exact}
+    (piece,) = pieces
+    assert '{"sku":"ZX-07123","note":"größe é"}' in piece and len(piece) < LONG and pieces[piece].line == 0
+    assert shown("é" * 5000 + " needle " + "é" * 5000, "needle")
+
+
+def test_line_numbers_hold_over_windows() -> None:
+    text = "".join(f"line {n} of it\n" for n in range(1, 200_000)) + "needle\n"
+    assert len(text) > 2 * WINDOW and [unit.line for unit in found(text, "needle").units] == [200_000]
+
+
+def test_a_pattern_gives_lines_too() -> None:
+    assert [(unit.line, unit.last) for unit in found("a\nb1\nc\nb2\n", r"/b\d/").units] == [(2, 2), (4, 4)]
+
+
+def test_where_time_is_over_the_rest_is_not_looked_at() -> None:
+    scanned = scan(BytesSource(b"word\n" * WINDOW), parse("word"), lambda: True)
+    assert scanned.units and not scanned.whole

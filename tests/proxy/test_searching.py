@@ -1,0 +1,150 @@
+"""Search over a scope: what is found first, within which bounds, and what it says of what it did not find."""
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+import byref
+from byref.proxy.errors import Corrupt, Invalid, Unknown
+from byref.proxy.searching import USAGE, search
+
+
+@pytest.fixture
+def session() -> Any:
+    with byref.open("memory:") as gateway:
+        yield gateway.session("s")
+
+
+def put(session: byref.Session, output: Any, tool: str = "Bash", **named: Any) -> str:
+    return session.capture(tool=tool, args={"command": f"run {output!r:.40}"}, output=output, raw=True, **named).ref
+
+
+def test_exact_text_comes_before_all_words_and_these_before_most(session: byref.Session) -> None:
+    refs = [put(session, text) for text in (
+        "the cache and a bottleneck is what it is\n", "the cache is the bottleneck\n", "cache alone\n", "the Cache is the Bottleneck\n")]
+    found = session.search("cache is the bottleneck")
+    assert [hit.ref for hit in found.hits][:3] == [refs[1], refs[3], refs[0]]
+    assert found.hits[0].signals == ("exact", "words") and found.hits[2].signals == ("words",)
+    assert [(one.name, one.status, one.hits) for one in found.layers] == [("exact", "ran", 2), ("words", "ran", 4)]
+
+
+def test_a_rare_word_weighs_more_than_a_common_one(session: byref.Session) -> None:
+    put(session, "".join(f"tests/test_{n}.py PASSED tests were run\n" for n in range(500)) + "one was SKIPPED\n")
+    assert "SKIPPED" in session.search("which tests were skipped").hits[0].excerpt
+
+
+def test_what_is_alike_comes_newest_first_by_the_stores_own_count() -> None:
+    clock = itertools.count(9e9, -1000)  # a clock that runs backwards tells nothing of the order
+    with byref.open("memory:", clock=lambda: float(next(clock))) as gateway:
+        session = gateway.session("s")
+        refs = [put(session, f"needle {name}\n") for name in ("a", "b", "c")]
+        found = session.search("needle")
+    assert [(hit.ref, hit.age) for hit in found.hits] == [(refs[2], 0), (refs[1], 1), (refs[0], 2)]
+
+
+def test_what_stands_nowhere_is_named(session: byref.Session) -> None:
+    put(session, "the conflict is there\n")
+    found = session.search("conflict qqzzx")
+    assert found.uncovered == ("qqzzx",) and "nowhere: qqzzx" in found.text and len(found.hits) == 1
+    none = session.search("qqzzx vvkkj")
+    assert not none.hits and none.text.startswith("[no match; found: exact 0, words 0; 1 output searched")
+
+
+def test_refs_and_filters_narrow_it_and_are_echoed(session: byref.Session) -> None:
+    good = put(session, "needle good\n")
+    bad = put(session, "needle bad\n", exit_code=1)
+    other = put(session, "needle other\n", tool="Grep", is_error=True)
+
+    def refs(*given: Any, **named: Any) -> list[str]:
+        return [hit.ref for hit in session.search("needle", *given, **named).hits]
+
+    assert refs([good]) == [good] and refs([good, bad, good]) == [bad, good]
+    assert refs(tool="shell") == [bad, good] and refs(tool="grep") == [other]
+    assert refs(outcome="success") == [good] and refs(outcome="failure") == [other, bad]
+    assert refs(since=bad) == [other] and refs(session="s") == [other, bad, good] and refs(session="none") == []
+    assert "only tool grep, outcome failure" in session.search("needle", tool="grep", outcome="failure").text
+    mark = session.gateway.store.resolve("s", bad).signature
+    assert refs(signature=mark) == [bad] and refs([good, bad], signature=mark) == [bad]
+
+
+def test_another_scope_is_not_looked_into(session: byref.Session) -> None:
+    foreign = put(session.gateway.session("else"), "needle of others\n")
+    assert not session.search("needle").hits
+    with pytest.raises(Unknown):
+        session.search("needle", [foreign])
+
+
+def test_the_bytes_of_two_calls_are_shown_once_under_the_newer_ref(session: byref.Session) -> None:
+    refs = [session.capture(tool="Bash", args={"command": f"cat {n}"}, output="needle\n" * 3).ref for n in (1, 2)]
+    assert [hit.ref for hit in session.search("needle").hits] == [refs[1]]
+
+
+@pytest.mark.parametrize("query", ["", "  \t", "🚀", '"unclosed AND (', "/[/", "//", "a" * 20_000, "\x00", "\ud800", "«»", "%_*?", "OR NOT", "C++"])
+def test_no_query_raises_and_the_answer_stays_small(session: byref.Session, query: str) -> None:
+    put(session, "".join(f"{n} words of no meaning\n" for n in range(3000)))
+    put(session, b"")
+    put(session, "the of and\n")
+    found = session.search(query)
+    assert len(found.text) < 4000 and found.text.endswith("\n")
+    if not query.strip():
+        assert found.text == USAGE
+
+
+def test_a_pattern_that_is_none_is_said_and_searched_as_text(session: byref.Session) -> None:
+    put(session, "a /[/ b\n")
+    found = session.search("/[/")
+    assert len(found.hits) == 1 and "no RE2 pattern" in found.text
+    assert [one.name for one in session.search("/a|b/").layers] == ["regex"]
+
+
+def test_bounds_that_are_none_are_told(session: byref.Session) -> None:
+    for named in ({"k": 0}, {"max_tokens": 10}, {"timebox_ms": 0}, {"outcome": "maybe"}, {"since": "no ref"}, {"refs": ["../x"]}):
+        with pytest.raises(Invalid):
+            session.search("x", **named)  # type: ignore[arg-type]
+
+
+def test_k_bounds_the_hits(session: byref.Session) -> None:
+    put(session, "".join(f"needle {n}\n\n\n\n\n\n\n\n\n\n\n" for n in range(30)))
+    assert len(session.search("needle", k=3).hits) == 3
+
+
+def test_when_the_timebox_ends_the_answer_says_how_far_it_came(session: byref.Session) -> None:
+    for n in range(5):
+        put(session, f"needle {n}\n")
+    ticks = itertools.count()
+    found = search(session.gateway.store, "s", "needle", timebox_ms=2000, clock=lambda: float(next(ticks)))
+    assert 0 < found.searched < found.outputs == 5 and {one.status for one in found.layers} == {"aborted"}
+    assert f"{found.searched} of 5 outputs searched" in found.text and "aborted" in found.text
+
+
+def test_images_and_binary_hold_no_words(session: byref.Session) -> None:
+    session.capture(tool="x", output={"image": b"needle", "text": "none"}, media={"image": "image/png"}, aside=["image"])
+    put(session, b"\0\0needle\0\0" * 50)
+    assert not session.search("needle").hits
+
+
+def test_a_damaged_output_is_told_and_does_not_hide_the_others(tmp_path: Any) -> None:
+    with byref.open(f"file:{tmp_path}") as gateway:
+        session = gateway.session("s")
+        broken = put(session, "".join(f"needle {n} in a long output\n" for n in range(5000)))
+        whole = put(session, "needle of the other\n")
+    (blob,) = [path for path in tmp_path.rglob("*") if path.is_file() and path.parent.parent.name == "blobs"]
+    blob.chmod(0o600)
+    data = bytearray(blob.read_bytes())
+    data[40:60] = bytes(20)
+    blob.write_bytes(data)
+    with byref.open(f"file:{tmp_path}") as gateway:
+        session = gateway.session("s")
+        found = session.search("needle")
+        assert [hit.ref for hit in found.hits] == [whole] and broken in found.layers[0].note and broken in found.text
+        with pytest.raises(Corrupt):
+            session.search("needle", [broken])
+
+
+def test_each_search_is_in_the_ledger_without_its_words(session: byref.Session) -> None:
+    put(session, "needle\n")
+    session.search("needle")
+    (event,) = [event for event in session.gateway.store.events() if event.kind == "searched"]
+    assert event.numbers["hits"] == 1 and event.numbers["tokens"] > 0 and "needle" not in repr(event)
