@@ -13,7 +13,7 @@ from operator import not_
 
 from byref.filters import weights
 from byref.filters.units import ALWAYS, ANCHOR, HIDDEN, LAST, MUST, Units
-from byref.filters.worth import asked_of, forms_of, sharers, task_of, weigh, words_of
+from byref.filters.worth import UNPOINTED, asked_of, forms_of, sharers, task_of, weigh, words_of
 from byref.proxy.contracts import Call, Seen
 from byref.proxy.text import terms_by_line
 
@@ -35,7 +35,7 @@ class Plan:
 
 
 PLANS = {name: Plan(threshold, cap) for name, (threshold, cap) in weights.PROFILES.items()}
-_POINTED = 2  # worth of a number, or a temporary path, that the call or the task points at
+_POINTED = 6  # worth of a number, or a temporary path, that the call or the task points at
 _WORDS = 6  # terms that a gap hides at least; its marker costs about as many tokens
 _LONG = 300  # characters of a unit from which its size weighs no more: a row, a piece of a line
 _BLOCK = 320  # characters in which units are picked once a cap binds
@@ -107,7 +107,7 @@ def names(selection: Selection) -> dict[str, int]:
     visible = set().union(*compress(selection.rows, selection.keep))
     hidden = [term for term in worth if term not in visible]
     hidden = [term for term, form in zip(hidden, forms_of(hidden), strict=True)
-              if worth[term] > _POINTED or (form not in ("", "number") and term[:5] != "/tmp/")]
+              if worth[term] > UNPOINTED[form] or (form not in ("", "number") and term[:5] != "/tmp/")]
     hidden = sorted(compress(hidden, map(str.isprintable, hidden)))
     hidden.sort(key=lambda term: worth[term] * 64 // (len(term) + 2), reverse=True)  # equals stay in order
     return dict(zip(hidden, count(), strict=False))

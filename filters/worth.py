@@ -23,6 +23,8 @@ _MIXED = "mixed"  # a hash, or a word with digits in it
 _FORM = {**weights.FORM, "": NEVER}
 _BELOW = 128  # so that no sum of odds is a negative index
 _WORTH = (0,) * (_BELOW - 16) + _EXP + (_EXP[-1],) * 16
+# by form: more than this is a term worth only where the call or the task points at it
+UNPOINTED = {form: _WORTH[_BELOW + odds] for form, odds in _FORM.items()}
 _SIGNS = bytes.maketrans(b"bcdefghijklmnopqrstuvwxyzBCDEFGHIJKLMNOPQRSTUVWXYZ123456789", b"a" * 25 + b"A" * 25 + b"0" * 9)
 _HEX = frozenset("0123456789abcdef")
 SHORT = 4  # characters of a term that is worth naming, at least

@@ -171,9 +171,11 @@ def walk(raw: bytes, body: str, gaps: Sequence[tuple[str, int, str]]) -> None:
 
 def stands(raw: bytes, block: Sequence[str]) -> None:
     """The lines of a view are those of the raw bytes, in order: cleaned, numbers thinned, a shared path once."""
-    wanted = [cleaned(row) for row in rows_of(raw)]
     k, path, number = 0, "", -1
-    for line in wanted:
+    for row in rows_of(raw):
+        line = cleaned(row)
+        while b"\r" in row and k < len(block) and not same(block[k], line) and block[k].strip() and same_piece(block[k], row):
+            k += 1  # a failure that was overwritten stands by itself, before its line
         shown = block[k] if k < len(block) else None
         below = block[k + 1] if k + 1 < len(block) else None
         assert shown is not None, f"falls between: {line!r}"
@@ -197,6 +199,11 @@ def stands(raw: bytes, block: Sequence[str]) -> None:
             raise AssertionError(f"{line!r} falls between, {shown!r} was made up (the line before has number {before})")
         k += 1
     assert k == len(block), f"made up: {block[k]!r}"
+
+
+def same_piece(shown: str, row: bytes) -> bool:
+    """Whether a line of a view is what a carriage return overwrote."""
+    return any([same(shown, cleaned(piece)) for piece in row.split(b"\r")])
 
 
 def cleaned(row: bytes) -> str:

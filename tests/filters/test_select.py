@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from byref.filters.detect import detect
 from byref.filters.select import PLANS, Plan, Selection, names, select
 from byref.filters.units import ALWAYS, ANCHOR, HIDDEN, MUST, PLAIN, Units
+from byref.filters.worth import UNPOINTED
 from byref.proxy.contracts import Call, Seen
 from conformance.outputs import made
 
@@ -67,7 +68,7 @@ def test_what_stands_is_bounded_by_the_cap_and_the_failures(seed: int, profile: 
 def test_lines_with_what_the_call_looks_for_come_first() -> None:
     rows = [*ROWS[:150], "the quarantine_policy of tenant blue was changed", *ROWS[150:300], "the retention of tenant red was changed"]
     for call in (Call("Bash", {"command": "cat x"}, 0, intent="quarantine_policy"), Call("Bash", {"query": "quarantine policy"}, 0)):
-        kept = standing(units(rows), call, plan=Plan(60, 600, gap=1))
+        kept = standing(units(rows), call, plan=Plan(165, 600, gap=1))
         assert 150 in kept and len(kept) < 40
 
 
@@ -108,7 +109,8 @@ def test_beyond_four_budgets_the_first_and_last_failures_stand() -> None:
 
 
 @pytest.mark.parametrize(("term", "worth", "yes"), [
-    ("get_value", 2, True), ("12345", 1, False), ("12345", 3, True), ("/tmp/x1", 1, False),
+    ("get_value", 2, True), ("12345", 1, False), ("12345", UNPOINTED["number"], False), ("12345", UNPOINTED["number"] + 1, True),
+    ("/tmp/x1", 1, False),
     ("\udcff\udcfe_abc", 9, False), ("a\u202eb_c", 9, False), ("日本語です", 9, True),
 ])
 def test_what_a_gap_may_name(term: str, worth: int, yes: bool) -> None:
