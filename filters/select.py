@@ -35,7 +35,6 @@ class Plan:
 
 
 PLANS = {name: Plan(threshold, cap) for name, (threshold, cap) in weights.PROFILES.items()}
-_POINTED = 6  # worth of a number, or a temporary path, that the call or the task points at
 _WORDS = 6  # terms that a gap hides at least; its marker costs about as many tokens
 _LONG = 300  # characters of a unit from which its size weighs no more: a row, a piece of a line
 _BLOCK = 320  # characters in which units are picked once a cap binds
