@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check soak bench tables gallery clean
+.PHONY: help demo test check soak bench tables gallery fit clean
 
 help:
 	@echo "make demo    real commands through byref: what each view saves, one view, one gap fetched and proved"
@@ -14,6 +14,7 @@ help:
 	@echo "make check   ruff, mypy --strict, import contracts"
 	@echo "make soak    kills, concurrent writers and sessions, fuzz: an hour; SHORT=1 takes a few minutes"
 	@echo "make tables  what views save and lose on recordings, into docs/figures.md; make gallery: one view a shape, into docs/views.md"
+	@echo "make fit     TRAJECTORIES=\"A.jsonl B.jsonl\": fits what views weigh with, cross-checked, into filters/weights.py"
 	@echo "make bench   speed and memory beside plain references measured in the same run"
 
 # pip before 25 writes console scripts that import re, which the cold start of `byref` has to pay for.
@@ -49,6 +50,10 @@ bench: $(READY)
 
 tables: $(READY)
 	$(PY) bench/corpus.py --write
+
+# TRAJECTORIES: recordings as docs/views.md describes them
+fit: $(READY)
+	$(PY) bench/fit.py $(TRAJECTORIES) --write
 
 gallery: $(READY)
 	$(PY) bench/gallery.py

@@ -1,11 +1,11 @@
 """Fits what `select` weighs with on recorded trajectories, and writes filters/weights.py.
 
-usage: fit.py FILE [FILE ...] [--terms] [--rounds N] [--write]
+usage: fit.py FILE [FILE ...] [--terms | --keep-terms] [--rounds N] [--write]
 
 First the log odds that a new term is used later (a logistic regression; a used term of a trajectory with many weighs less),
 then thresholds, caps and the other integers, one after the other, for the expected net saving with a floor on what a view keeps.
 With two files or more, both are fitted on each file alone first and measured on the others: what holds there is no accident.
---terms stops after the odds; --rounds: how often all integers are tried (1). Without --write nothing is written.
+--terms stops after the odds, --keep-terms leaves them as they are; --rounds: how often all integers are tried (1). Without --write nothing is written.
 """
 from __future__ import annotations
 
@@ -38,8 +38,9 @@ TABLE = Path(weights.__file__)
 PROFILE = "auto"
 PRICES = REGIMES[3]
 FETCHED = 1500  # tokens that an extra request brings
-FLOORS = {"es": 0.9955, "data": 0.968, "edit": 0.95}  # what a view is to keep; a point below costs ten of net saving
+FLOORS = {"es": 0.9955, "data": 0.965, "edit": 0.95}  # what a view is to keep; a point below costs ten of net saving
 STEEP = 10
+LEAST_GAIN = 0.0005  # of the goal; less is noise
 LEAST = 1500  # characters of an output whose terms are fitted: smaller ones pass, or nearly
 EVEN = 0.5  # 0: each used term counts the same, 1: each trajectory's together
 PRIOR = 3.0  # of the logistic regression, as so many observations a weight
@@ -81,8 +82,9 @@ class Figures:
 
     @property
     def goal(self) -> float:
-        """Net saving, less what falls below the floors."""
-        return self.net - STEEP * sum(max(0.0, floor - value) for name, floor in FLOORS.items() if (value := getattr(self, name)) == value)
+        """Net saving, less what falls below the floors. A recording without edits has no floor for them."""
+        kept = {"es": self.es, "data": self.data, "edit": self.edit}
+        return self.net - STEEP * sum(max(0.0, floor - kept[name]) for name, floor in FLOORS.items())
 
     def __str__(self) -> str:
         return (f"goal {self.goal:.4f} net {self.net:.4f} saved {self.saved:.4f} es {self.es:.4f} data {self.data:.4f} "
@@ -95,8 +97,6 @@ def measure(trajectories: Sequence[Trajectory]) -> Figures:
     row = tally(replayed, lambda each, outcome: ("all",))["all"]
     return Figures(row.saved, bill(replayed, PRICES, FETCHED).net, row.need, row.es, row.data, row.edit)
 
-
-# ---------------------------------------------------------------- terms
 
 FEATURES = (*(f"form {name}" for name in weights.FORM), "task", "asked", "partly", "once", "few", *(f"large {n}" for n, _ in weights.LARGE))
 
@@ -160,7 +160,8 @@ def ranked(scores: Floats, labels: Floats) -> float:
     place = np.empty(len(scores))
     place[order] = np.arange(len(scores))
     ones = float(labels.sum())
-    return float((float(place[labels > 0].sum()) - ones * (ones - 1) / 2) / (ones * (len(labels) - ones)))
+    above = float(place[labels > 0].sum()) - ones * (ones - 1) / 2
+    return above / (ones * (len(labels) - ones))
 
 
 def odds(found: Floats, base: float) -> dict[str, object]:
@@ -174,8 +175,6 @@ def odds(found: Floats, base: float) -> dict[str, object]:
         "LARGE": tuple((size, max(0, -quarter[f"large {size}"])) for size, _ in weights.LARGE),
     }
 
-
-# ---------------------------------------------------------------- integers
 
 def _scaled(*shares: float) -> Callable[[int], list[int]]:
     return lambda value: [round(value * share) for share in shares]
@@ -220,24 +219,25 @@ def put(path: tuple[str, ...], value: int) -> None:
     select.PLANS.update({name: select.Plan(*row) for name, row in weights.PROFILES.items()})
 
 
-def climb(trajectories: Sequence[Trajectory], rounds: int) -> Figures:
-    """Sets each integer to the best of what is tried for it, one after the other."""
-    best = measure(trajectories)
+def climb(sets: Sequence[Sequence[Trajectory]], rounds: int) -> float:
+    """Sets each integer to the best of what is tried for it, one after the other. The goal is the mean over the sets."""
+    def goal() -> float:
+        return sum(measure(trajectories).goal for trajectories in sets) / len(sets)
+
+    best = goal()
     for _ in range(rounds):
         for path, tried in TRIED.items():
             before = kept = get(path)
             for value in tried(before):
                 put(path, value)
-                found = measure(trajectories)
-                if found.goal > best.goal + 0.0002:  # less is noise
+                found = goal()
+                if found > best + LEAST_GAIN:
                     best, kept = found, value
             put(path, kept)
             if kept != before:
-                print(f"  {'.'.join(path)} {before} -> {kept}: {best}", flush=True)
+                print(f"  {'.'.join(path)} {before} -> {kept}: goal {best:.4f}", flush=True)
     return best
 
-
-# ---------------------------------------------------------------- the table
 
 def names() -> list[str]:
     """The constants of the table."""
@@ -282,6 +282,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--terms", action="store_true")
+    parser.add_argument("--keep-terms", action="store_true")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
@@ -303,12 +304,13 @@ def main() -> int:
         print(f"fitted on {title}: " + ", ".join(f"{name} {value:+.2f}" for name, value in zip(FEATURES, found, strict=False)))
         for name, (table, labels, _) in seen.items():
             print(f"  on {name}: a used term is before another in {ranked(base + found[table].sum(1), labels):.3f} of pairs")
-        settle(odds(found, base))
+        if not given.keep_terms:
+            settle(odds(found, base))
         for name, value in odds(found, base).items():
             print(f"  {name} = {_literal(value)}")
         if given.terms:
             continue
-        climb([trajectory for name in used for trajectory in sets[name]], given.rounds)
+        climb([sets[name] for name in used], given.rounds)
         for name, trajectories in sets.items():
             print(f"  {'fitted' if name in used else 'held out'} {name}: {measure(trajectories)}", flush=True)
     if given.write:
