@@ -5,7 +5,8 @@ usage: fit.py FILE [FILE ...] [--terms | --keep-terms] [--rounds N] [--write]
 First the log odds that a new term is used later (a logistic regression; a used term of a trajectory with many weighs less),
 then thresholds, caps and the other integers, one after the other, for the expected net saving with a floor on what a view keeps.
 With two files or more, both are fitted on each file alone first and measured on the others: what holds there is no accident.
---terms stops after the odds, --keep-terms leaves them as they are; --rounds: how often all integers are tried (1). Without --write nothing is written.
+--terms stops after the odds, --keep-terms leaves them as they are; --rounds: how often all integers are tried (1). Without --write
+nothing is written.
 """
 from __future__ import annotations
 

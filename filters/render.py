@@ -141,6 +141,8 @@ def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan, main: 
             pairs = zip(units.heads, units.heads[1:], keep, keep[1:], strict=False)
             cut.fewer += sum([len(head) // 8 for head, after, first, second in pairs if head == after and first and second])
         cut.fewer += max(0, source.size - len(text)) // 512  # no token is longer than 128 characters, whatever they are
+        if raw is not None and ("\r" in raw or "\x1b" in raw):  # what was overwritten, and codes
+            cut.fewer += max(0, _count_words(raw) - _count_words("\n".join(units.texts)))
         if cut.fewer < _HEAD and cut.gaps:
             cut.fewer += max(0, _words(units, keep) - sum(map(len, compress(cut.selection.rows, map(not_, keep)))) * 4 // 3)
     cut.text = text = _printable(text)
@@ -153,7 +155,12 @@ def _words(units: Units, keep: bytearray) -> int:
     """How many words the hidden units hold, those inside paths and identifiers counted: each is a token or more, in any tokenizer."""
     heads = units.heads or [""] * len(keep)
     hidden = "\n".join([head + text for head, text, flag in zip(heads, units.texts, keep, strict=True) if not flag])
-    return len(mapped(hidden, _LETTERS).split())
+    return _count_words(hidden)
+
+
+def _count_words(text: str) -> int:
+    """Runs of letters."""
+    return len(mapped(text, _LETTERS).split())
 
 
 def _block(out: list[str], units: Units, i: int, j: int) -> None:
