@@ -374,3 +374,21 @@ class Harness(Protocol):
         """What the agent wrote before a call, from the end of its conversation's file."""
     def spent(self, lines: bytes) -> Sequence[Spent]:
         """What the messages in whole lines of a conversation's file cost, each message once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What an entry in a harness's list of MCP servers starts: a command, or a URL with headers.
+
+    headers: (name, value); taken: headers whose value is (words before it, the name of a variable of the harness's own environment).
+    variables: what the command is given beside that environment; passed: the names of those that a harness which hands on few
+    variables hands on. why: why the entry has to stay as it is; empty where it can be changed.
+    """
+
+    command: tuple[str, ...] = ()
+    url: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    taken: tuple[tuple[str, str, str], ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
+    passed: tuple[str, ...] = ()
+    why: str = ""

@@ -19,7 +19,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from byref.proxy.contracts import Hook, Json, Returned, Spent
+from byref.adapters import entries
+from byref.proxy.contracts import Hook, Json, Listed, Returned, Spent
 
 PREVIEW = 2250  # characters of a preview with the words around it, for an output that the program puts into a file
 BASH_LIMIT = 30_000  # characters past which a command's output becomes a preview
@@ -203,6 +204,31 @@ def place(name: str, folder: str, root: str, *, project: bool, moved: bool) -> s
     if name != SERVERS:
         return f"{folder}/{name}"
     return f"{root}/.mcp.json" if project else f"{folder if moved else root}/.claude.json"
+
+
+PROJECT_FILES = (".mcp.json",)
+
+
+def user_files(user: str, settings: str, platform: str, told: Callable[[str], str]) -> Sequence[str]:
+    """The file that lists MCP servers: the user's own, and those that stand for one project alone."""
+    return (f"{told(VARIABLE) or user}/.claude.json",)
+
+
+def lists(settings: Json) -> Sequence[tuple[str, ...]]:
+    """The lists of a file: the user's or a project's own, and one for each project."""
+    paths = [("mcpServers",), *(("projects", project, "mcpServers") for project in _object(_object(settings).get("projects")))]
+    return [found for path in paths for found in entries.table(settings, *path)]
+
+
+def listed(entry: Object) -> Listed:
+    """What an entry starts. https://code.claude.com/docs/en/mcp: ${NAME} and ${NAME:-default} are expanded in all its fields."""
+    why = entries.SIGNS_IN if entry.get("oauth") or entry.get("headersHelper") else entries.SSE if entries.kind(entry) == "sse" else ""
+    return Listed(why=why) if why else entries.listed(entry)
+
+
+def relisted(entry: Object, server: Listed) -> Object:
+    """What makes an entry start a server."""
+    return entries.relisted(entry, server)
 
 
 def ours(value: Json) -> bool:

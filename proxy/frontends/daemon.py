@@ -164,7 +164,8 @@ def warm() -> None:
     """Loads what the first call would have to load, by making some."""
     with open_gateway("memory:") as gateway:
         for harness in discover.names("harnesses"):
-            answer_hook(gateway, harness, b"{}")
+            if hasattr(discover.load("harnesses", harness), "parse"):  # others have no hooks
+                answer_hook(gateway, harness, b"{}")
         gateway.session("warm").capture(tool="shell", args={"command": "make"}, output="".join(f"line {n} of it\n" for n in range(2000)))
 
 

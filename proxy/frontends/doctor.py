@@ -156,7 +156,10 @@ def _filtering(found: Findings, home: str) -> None:
         since, at = "", what.get("at")
         if isinstance(at, (int, float)):
             since = time.strftime(" since %Y-%m-%d %H:%M", time.localtime(at))
-        if install.set_up(key) is False:
+        if what.get("kind") == "mcp":
+            files = what.get("files")
+            found.fine(name, f"the results of its MCP servers{since}, in {', '.join(files) if isinstance(files, dict) else folder}")
+        elif install.set_up(key) is False:
             found.wrong(name, f"{folder} has its hooks no more", f"`byref install {name}` puts them back")
         elif extras := install.missing():
             found.wrong(name, f"the hooks in {folder} pass everything raw", f"pip install 'byref[{','.join(extras)}]'")

@@ -1,11 +1,12 @@
 """Changes to a JSON settings file that leave every other byte as it stands: comments, order, blanks, trailing commas.
 
-`merge` puts in what is missing, `remove` takes out what `merge` put in. Objects are merged by key, lists by item.
+`merge` puts in what is missing, `remove` takes out what `merge` put in. Objects are merged by key, lists by item. `change` sets
+single values.
 """
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from byref.proxy.contracts import Json
@@ -99,6 +100,53 @@ def _removed(text: str, path: list[str], addition: Mapping[str, Json], ours: Our
     return text
 
 
+def change(text: str, path: Sequence[str], values: Mapping[str, Json]) -> str:
+    """The text with these values in the object at path, by key; None for a key that goes.
+
+    New keys take the places of those that go, so that comments beside them stay. Of a value that stays in part, of an object or at
+    the end of a list, that part stands as it stood.
+    """
+    place, node = list(path), _at(text, list(path))
+    held, flat = node.members, "\n" not in text[node.start:node.end]
+    new = {key: value for key, value in values.items() if key not in held and value is not None}
+    going = [key for key, value in values.items() if value is None and key in held]
+    for left, key in enumerate(reversed(going)):
+        names = [*new] if left == len(going) - 1 else [*new][-1:]
+        pieces = [f"{json.dumps(name)}: {_dumped(new.pop(name), text, len(place) + 1, flat)}" for name in names]
+        text = _put_member(text, place, key, pieces) if pieces else _cut_member(text, place, key)
+    for key, value in new.items():
+        text = _insert(text, _at(text, place), len(place) + 1, f"{json.dumps(key)}: {_dumped(value, text, len(place) + 1, flat)}")
+    for key, wanted in values.items():
+        if wanted is not None and key in held and held[key][1].value != wanted:
+            text = _set(text, [*place, key], wanted)
+    return text
+
+
+def _set(text: str, place: list[str], value: Json) -> str:
+    node = _at(text, place)
+    was = node.value
+    if isinstance(value, dict) and value and None not in value.values() and isinstance(was, dict) and was:
+        return change(text, place, {**{gone: None for gone in was if gone not in value}, **value})
+    if isinstance(value, list) and isinstance(was, list) and was and value[-len(was):] == was:
+        at = node.items[0].start
+        return text[:at] + "".join(f"{_dumped(item, text, 0, True)}, " for item in value[:-len(was)]) + text[at:]
+    return text[:node.start] + _dumped(value, text, len(place), "\n" not in text[node.start:node.end]) + text[node.end:]
+
+
+def _put_member(text: str, path: list[str], key: str, pieces: Sequence[str]) -> str:
+    """The text with other members in the place of one."""
+    parent = _at(text, path)
+    start, node = parent.members[key]
+    between = ", " if "\n" not in text[parent.start:parent.end] else ",\n" + _indent(text) * (len(path) + 1)
+    return text[:start] + between.join(pieces) + text[node.end:]
+
+
+def piece(before: str, after: str, path: Sequence[str]) -> tuple[str, str]:
+    """What `change` made of a part of the text, and that part before."""
+    (old, new) = (_at(text, list(path)) for text in (before, after))
+    return after[new.start:new.end], before[old.start:old.end]
+
+
 def _at(text: str, path: list[str]) -> Node:
     node = read(text)
     for key in path:
@@ -146,9 +194,9 @@ def _after_comma(text: str, at: int) -> int:
     return comma + 1 if text[comma] == "," else at
 
 
-def _dumped(value: Json, text: str, depth: int) -> str:
+def _dumped(value: Json, text: str, depth: int, flat: bool = False) -> str:
     unit = _indent(text)
-    return json.dumps(value, indent=unit, ensure_ascii=False).replace("\n", "\n" + unit * depth)
+    return json.dumps(value, indent=None if flat else unit, ensure_ascii=False).replace("\n", "\n" + unit * depth)
 
 
 def _indent(text: str) -> str:

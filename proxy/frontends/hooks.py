@@ -56,7 +56,10 @@ def _driver(gateway: Gateway, harness: str) -> Driver:
 
 def load(harness: str) -> Harness:
     """The adapter of a harness. Raises `ConfigError`."""
-    return cast(Harness, discover.load("harnesses", harness.replace("-", "_")))
+    module = discover.load("harnesses", harness.replace("-", "_"))
+    if not hasattr(module, "parse"):
+        raise ConfigError(f"{harness} has no hooks")
+    return cast(Harness, module)
 
 
 class _Conversation:

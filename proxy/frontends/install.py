@@ -13,12 +13,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Protocol, cast
 
 from byref.proxy import config, discover
 from byref.proxy.contracts import Json
 from byref.proxy.errors import ConfigError
-from byref.proxy.frontends import changes, edits, hook
+from byref.proxy.frontends import changes, edits, hook, listed
 from byref.proxy.frontends.changes import Change
 from byref.proxy.frontends.command import Command, say
 from byref.proxy.frontends.remote import START
@@ -63,13 +64,17 @@ class Target:
                 for name, what in added.items()}
 
 
+def module(name: str) -> ModuleType:
+    """The adapter of a harness. Raises `ConfigError` with the names there are."""
+    if name.replace("-", "_") not in discover.names("harnesses"):
+        known = ", ".join(one.replace("_", "-") for one in discover.names("harnesses"))
+        raise ConfigError(f"no harness {name[:40]!r}; there are {known}")
+    return discover.load("harnesses", name.replace("-", "_"))
+
+
 def target(name: str, project: bool) -> Target:
     """Raises `ConfigError` for a harness that there is none of."""
-    try:
-        harness = cast(Installable, discover.load("harnesses", name.replace("-", "_")))
-    except ConfigError:
-        known = ", ".join(one.replace("_", "-") for one in discover.names("harnesses"))
-        raise ConfigError(f"no harness {name[:40]!r}; there are {known}") from None
+    harness = cast(Installable, module(name))
     root = config.scope_here().partition(":")[2] if project and not config.told("BYREF_SCOPE") else os.getcwd()
     if not project:
         root = config.user_folder()
@@ -139,7 +144,10 @@ def _restored(where: Target, path: str, addition: Mapping[str, Json]) -> Change:
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("harness", metavar="HARNESS", help="claude-code")
+    parser.add_argument("harness", metavar="HARNESS", help=", ".join(name.replace("_", "-") for name in discover.names("harnesses")))
+    parser.add_argument("--mcp", action="store_true", help="wrap the MCP servers that it lists; all there is where it has no hooks")
+    parser.add_argument("--server", metavar="NAME", action="append", default=[], help="with --mcp: this server alone; also several times")
+    parser.add_argument("--file", metavar="FILE", help="with --mcp: a file that lists servers in another place than the usual one")
     parser.add_argument("--project", action="store_true", help="in this project's settings instead of the user's own")
     parser.add_argument("--yes", action="store_true", help="make the change without asking")
     parser.add_argument("--dry-run", action="store_true", help="show the change and make none")
@@ -175,7 +183,15 @@ def set_up(key: str) -> bool | None:
     return any(harness.ours(one) for one in groups)
 
 
+def _lists(args: argparse.Namespace) -> bool:
+    """Whether the servers are meant that a harness lists, not its hooks."""
+    hooks = hasattr(module(args.harness), "additions")
+    return bool(args.mcp or args.server or args.file or not hooks)
+
+
 def _install(args: argparse.Namespace) -> int:
+    if _lists(args):
+        return listed.install(args, agreed)
     if extras := missing():
         raise ConfigError(f"a harness needs the daemon and the MCP server: pip install 'byref[{','.join(extras)}]'")
     where = target(args.harness, args.project)
@@ -194,6 +210,8 @@ def _install(args: argparse.Namespace) -> int:
 
 
 def _uninstall(args: argparse.Namespace) -> int:
+    if _lists(args):
+        return listed.uninstall(args, agreed)
     where = target(args.harness, args.project)
     wanted = [change for change in undone(where) if change.now != change.then]
     if not wanted:
@@ -209,5 +227,8 @@ def _uninstall(args: argparse.Namespace) -> int:
     return 0
 
 
-INSTALL = Command("install", "set up a harness: its hooks, the MCP server, a skill", _options, _install)
+INSTALL = Command(
+    "install", "set up a harness: its hooks, the MCP server, a skill; or wrap the MCP servers that it lists", _options, _install,
+    "The change is shown first. Claude Code gets hooks, which see the results of MCP servers too; its servers are wrapped with --mcp. "
+    "Of all others the MCP servers are wrapped: each is started through `byref wrap`, under its own name, all else in the file as it was.")
 UNINSTALL = Command("uninstall", "undo that, byte for byte", _options, _uninstall)

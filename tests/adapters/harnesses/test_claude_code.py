@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from byref.adapters.harnesses import claude_code
 from byref.proxy.contracts import Hook
+from conformance.lists import ListsSuite, User
 
 # Recorded from the program with a hook that logs; one long stdout is shortened.
 EVENTS = [json.loads(line) for line in Path(__file__).with_name("claude_code_events.jsonl").read_text().splitlines()]
@@ -232,3 +233,36 @@ def test_a_session_s_start_and_a_compaction_wait_for_the_daemon() -> None:
     hooks = added["settings.json"]["hooks"]
     waiting = {event for event, groups in hooks.items() for group in groups for hook in group["hooks"] if hook["command"] == "patient"}
     assert waiting == {"SessionStart", "PreCompact"}
+
+
+class TestLists(ListsSuite):
+    NAME, PATH, PROJECT, FLAGS = "claude-code", ".claude.json", ".mcp.json", ("--mcp",)
+    TEXT = json.dumps({
+        "numStartups": 7, "mcpServers": {
+            "shared": {"type": "stdio", "command": "npx", "args": ["-y", "server"], "env": {}},
+            "api": {"type": "http", "url": "${BASE:-https://api.example.com}/mcp", "headers": {"Authorization": "Bearer ${KEY}"}},
+            "notion": {"type": "http", "url": "https://mcp.example.com/mcp"}, "asana": {"type": "sse", "url": "https://x.example.com/sse"},
+            "helped": {"type": "http", "url": "https://y.example.com/mcp", "headersHelper": "get-headers"},
+            "byref": {"type": "stdio", "command": "/p/python", "args": ["-P", "-c", "from byref.proxy.frontends.cli import main; main()",
+                                                                        "mcp"]}},
+        "projects": {"/home/dev/project": {"allowedTools": [], "mcpServers": {"local": {"command": "uvx", "args": ["git"]}}},
+                     "/home/dev/other": {"mcpServers": {}, "history": [{"display": "wrap it"}]}}}, indent=2)
+    WRAPPED, LEFT = ("shared", "api", "local"), ("notion", "asana", "helped", "byref")
+    THEIRS = ('"numStartups": 7', '"numStartups": 8')
+
+    def test_hooks_come_and_go_beside_it(self, user: User, file: Path) -> None:
+        user("install", "claude-code", "--yes")
+        hooked = file.read_text()
+        user("install", "claude-code", "--mcp", "--yes")
+        user("uninstall", "claude-code", "--mcp", "--yes")
+        assert file.read_text() == hooked
+        user("install", "claude-code", "--mcp", "--yes")
+        user("uninstall", "claude-code", "--yes")
+        assert '"wrap"' in file.read_text()
+        user("uninstall", "claude-code", "--mcp", "--yes")
+        assert json.loads(file.read_text()) == json.loads(self.TEXT) | {"mcpServers": {
+            name: entry for name, entry in json.loads(self.TEXT)["mcpServers"].items() if name != "byref"}}
+
+
+def test_a_moved_folder_holds_the_list() -> None:
+    assert claude_code.user_files("/u", "/x", "linux", {"CLAUDE_CONFIG_DIR": "/c"}.__getitem__) == ("/c/.claude.json",)

@@ -84,3 +84,50 @@ def test_any_settings_survive_the_way_in_and_out(settings: dict[str, Any], inden
     assert value == json.loads(text) and {k: v for k, v in json.loads(text).items() if k not in ADDED} == {
         k: v for k, v in settings.items() if k not in ADDED}
     assert edits.remove(text, ADDED, ours, made) == before
+
+
+SERVERS = '''{
+  // mine
+  "servers": {
+    "a": { "command": "npx", /* c */ "args": ["-y", // yes
+       "x"], "env": {"T": "1" /* t */}, "off": false },
+    "b": {
+      "url": "http://x/mcp", // production
+      "headers": {"A": "B"} // the team's
+    },
+  }
+}
+'''
+
+
+def test_single_values_change_where_they_stand() -> None:
+    values: dict[str, Any] = {"command": "python", "args": ["wrap", "npx", "-y", "x"], "env": {"T": "1", "H": "2"}}
+    text = edits.change(SERVERS, ["servers", "a"], values)
+    assert '{ "command": "python", /* c */ "args": ["wrap", "npx", "-y", // yes' in text and '{"T": "1", "H": "2" /* t */}' in text
+    value: Any = edits.read(text).value
+    assert value["servers"]["a"] == values | {"off": False} and value["servers"]["b"] == edits.read(SERVERS).value["servers"]["b"]  # type: ignore[index,call-overload]
+
+
+def test_new_keys_take_the_places_of_those_that_go_and_their_comments() -> None:
+    text = edits.change(SERVERS, ["servers", "b"], {"url": None, "headers": None, "command": "python", "args": ["w"], "env": {"H": "B"}})
+    value: Any = edits.read(text).value
+    assert value["servers"]["b"] == {"command": "python", "args": ["w"], "env": {"H": "B"}}
+    places = [text.index(part, text.index('"b"')) for part in ('"command": "python",', '"args"', "// production", '"env"', "// the team's")]
+    assert places == sorted(places)
+    fewer: Any = edits.read(edits.change(SERVERS, ["servers", "b"], {"url": None, "headers": None, "command": "python"})).value
+    assert fewer["servers"]["b"] == {"command": "python"}
+
+
+def test_what_a_change_made_and_what_stood_there_before_lead_back() -> None:
+    text = edits.change(SERVERS, ["servers", "b"], {"url": None, "command": "python"})
+    new, old = edits.piece(SERVERS, text, ["servers", "b"])
+    assert text.count(new) == 1 and text.replace(new, old) == SERVERS
+
+
+@given(st.dictionaries(st.text(), JSON), st.dictionaries(st.text(), JSON), st.sampled_from([None, 2, "\t"]))
+def test_any_values_become_any_others(before: dict[str, Any], after: dict[str, Any], indent: int | str | None) -> None:
+    text = json.dumps({"a": {"b": before}, "c": [1]}, indent=indent)
+    values = {**{key: None for key in before if key not in after}, **{key: value for key, value in after.items() if value is not None}}
+    wanted = {key: value for key, value in (before | values).items() if value is not None or key not in values}
+    got: Any = edits.read(edits.change(text, ["a", "b"], values)).value
+    assert got == {"a": {"b": wanted}, "c": [1]}
