@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from byref.proxy.contracts import Json
 
 STEERING = "byref"
-PROPERTY: Mapping[str, Json] = {"type": "string", "description": "what you look for in the output; raw: all of it"}
+PROPERTY: Mapping[str, Json] = {"type": "string", "description": "what to look for, or raw"}  # 18 tokens a tool: docs/mcp.md
 RAW = "raw"
 SAID = ("Long outputs come as views: first «REF ...», then lines, and «L120-931 ...» where some are left out. "
         "{fetch}(REF, at) gives them exactly; {search} finds.")

@@ -105,10 +105,12 @@ def _status(session: Session, arguments: Mapping[str, Json]) -> list[str]:
 
 def _search(session: Session, arguments: Mapping[str, Json]) -> list[str]:
     refs = arguments.get("refs")
-    chosen = [str(ref) for ref in refs] if isinstance(refs, list) and refs else None
+    chosen = [ref for ref in refs if isinstance(ref, str)] if isinstance(refs, list) else []
+    if isinstance(refs, list) and len(chosen) < len(refs):
+        raise Invalid("refs is a list of refs, such as [\"rk7f3qmab2x\"]")
     k = arguments.get("k")
     return [session.search(
-        _word(arguments, "query") or "", chosen, tool=_word(arguments, "tool"), outcome=_word(arguments, "outcome"),
+        _word(arguments, "query") or "", chosen or None, tool=_word(arguments, "tool"), outcome=_word(arguments, "outcome"),
         k=k if isinstance(k, int) else None, max_tokens=_size(arguments, "max_tokens", 1500)).text]
 
 

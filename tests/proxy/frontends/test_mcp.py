@@ -10,8 +10,7 @@ import pytest
 
 import byref
 from byref.proxy import config
-from byref.proxy.errors import Invalid, Unknown
-from byref.proxy.frontends import mcp
+from byref.proxy.frontends.wrap import own
 
 LOG = "".join(f"step {i} of the build is done\n" for i in range(3000))
 
@@ -22,50 +21,7 @@ def session(tmp_path: Path) -> Any:
         yield gateway.session("s", scope=config.scope_here(str(tmp_path)))
 
 
-def test_definitions_are_few_tokens_always_in_view_and_read_only() -> None:
-    from byref.proxy.text import estimate
-    tools = [tool.model_dump(by_alias=True, exclude_none=True) for tool in mcp.tools()]
-    assert [tool["name"] for tool in tools] == ["fetch", "status"]
-    import json
-    assert sum(estimate(json.dumps(tool)) for tool in tools) + estimate(mcp.INSTRUCTIONS) <= 700
-    for tool in tools:
-        assert tool["_meta"] == {"anthropic/alwaysLoad": True, "anthropic/maxResultSizeChars": mcp.LIMIT}
-        assert tool["annotations"]["readOnlyHint"] is True and "outputSchema" not in tool
-
-
-def test_pages_put_together_are_the_raw_text(session: byref.Session) -> None:
-    ref = session.capture(tool="Bash", args={"command": "make"}, output=LOG).ref
-    texts, arguments = [], {"ref": ref}
-    while True:
-        page = mcp.call(session, "fetch", arguments)
-        texts.append(page[0])
-        if len(page) == 1:
-            break
-        arguments = {"ref": ref, "cursor": page[1].rpartition("cursor ")[2].rstrip("]")}
-    assert "".join(texts) == LOG and len(texts) > 1
-    assert mcp.call(session, "fetch", {"ref": ref, "at": "L3", "part": None}) == ["step 2 of the build is done\n"]
-
-
-def test_bytes_that_are_no_text_are_named_and_come_as_base64(session: byref.Session) -> None:
-    import base64
-    ref = session.capture(tool="Bash", args={"command": "x"}, output=b"caf\xe9 " + LOG.encode()).ref
-    text, note = mcp.call(session, "fetch", {"ref": ref, "at": "L1"})
-    assert text.startswith("caf\ufffd") and "base64" in note
-    assert base64.b64decode(mcp.call(session, "fetch", {"ref": ref, "at": "L1", "encoding": "base64"})[0]).startswith(b"caf\xe9 ")
-
-
-def test_misses_and_wrong_arguments_say_what_to_do(session: byref.Session) -> None:
-    with pytest.raises(Unknown):
-        mcp.call(session, "fetch", {"ref": "rk7f3qmab2x"})
-    for name, arguments in (("search", {"query": "x"}), ("fetch", {"ref": 5}), ("fetch", {"ref": "r", "max_tokens": True}),
-                            ("fetch", {"where": "x"}), ("fetch", {})):
-        with pytest.raises(Invalid):
-            mcp.call(session, name, arguments)  # type: ignore[arg-type]
-    assert "0 outputs" in mcp.call(session, "status", {})[0]
-
-
-def test_the_real_server_serves_the_projects_outputs_and_ends_with_its_client(
-        session: byref.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_real_server_serves_the_projects_outputs_and_ends_with_its_client(session: byref.Session, tmp_path: Path) -> None:
     from mcp import Client, StdioServerParameters
     ref = session.capture(tool="Bash", args={"command": "make"}, output=LOG).ref
     server = StdioServerParameters(
@@ -77,11 +33,18 @@ def test_the_real_server_serves_the_projects_outputs_and_ends_with_its_client(
             listed = await client.list_tools()
             page = await client.call_tool("fetch", {"ref": ref, "at": "L10-11"})
             miss = await client.call_tool("fetch", {"ref": "rk7f3qmab2x"})
-            return [[tool.name for tool in listed.tools], page, miss]
+            found = await client.call_tool("search", {"query": "step 2718"})
+            resource = await client.read_resource(f"byref://{ref}")
+            templates = await client.list_resource_templates()
+            with pytest.raises(Exception, match="unknown: "):
+                await client.read_resource("byref://rk7f3qmab2x")
+            return [[tool.name for tool in listed.tools], page, miss, found, resource, templates]
 
-    names, page, miss = asyncio.run(ask())
-    assert names == ["fetch", "status"]
-    assert page.content[0].text == "".join(LOG.splitlines(True)[9:11]) and not page.is_error and page.meta[mcp.FINAL] is True
+    names, page, miss, found, resource, templates = asyncio.run(ask())
+    assert names == ["fetch", "search", "status"]
+    assert page.content[0].text == "".join(LOG.splitlines(True)[9:11]) and not page.is_error and page.meta[own.FINAL] is True
     assert miss.is_error and miss.content[0].text.startswith("unknown: ")
+    assert found.content[0].text.startswith(f"«{ref} L") and "step 2718" in found.content[0].text
+    assert LOG.startswith(resource.contents[0].text[:40_000]) and [one.uri_template for one in templates.resource_templates] == ["byref://{ref}"]
     with byref.open() as gateway:
-        assert [event.session for event in gateway.store.events() if event.kind == "fetched"] == ["s"]
+        assert {event.session for event in gateway.store.events() if event.kind in ("fetched", "searched")} == {"s"}

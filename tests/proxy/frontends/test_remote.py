@@ -44,6 +44,9 @@ def test_every_command_says_and_stores_the_same_with_and_without_the_daemon(daem
         same("fetch", refs[1], *options)
     for ref in ("rabcdefgh23", "../x"):
         same("fetch", ref)
+        same("search", "line", "--ref", ref)
+    for words in (("line",), ("/e 1\\d/", "-k", "2"), ("line", "--ref", refs[0], "--json"), ("nowhere", "--tool", "shell"), ("",)):
+        assert same("search", *words)
     for name, value in (("SCOPE", "mine"), ("PROFILE", "safe"), ("MAX_AGE", "soon"), ("MAX_BYTES", "1000")):
         env = {f"BYREF_{name}": value}
         same("run", "-c", BOTH, **env)

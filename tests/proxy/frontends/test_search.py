@@ -1,0 +1,25 @@
+"""`byref search`: the shell finds what it stored, and what it is given for a hit is what fetch takes."""
+from __future__ import annotations
+
+import json
+
+
+def test_a_hit_is_fetched_by_its_address(byref, ref):
+    byref("run", "--", "seq", "20000")
+    byref("run", "--", "echo", "nothing of it")
+    found = json.loads(byref("search", "15077", "--json").stdout)
+    (hit,) = found["hits"]
+    assert "15077" in hit["excerpt"] and hit["signals"] == ["exact", "words"] and found["outputs"] == 2
+    assert byref("fetch", hit["ref"], hit["address"]).stdout.decode().rstrip("\n") == hit["excerpt"]
+
+
+def test_refs_narrow_it_and_nothing_found_is_told_by_the_exit_code(byref, ref):
+    first = ref(byref("run", "--", "seq", "20000").stdout)
+    second = ref(byref("run", "--", "seq", "20001", "40000").stdout)
+    assert first.encode() in byref("search", "/^1234/", "--ref", first).stdout
+    done = byref("search", "15077", "--ref", second)
+    assert done.returncode == 1 and done.stdout.startswith(b"[no match; ")
+    assert byref("search", "15077", "--ref", first, "--ref", second).returncode == 0
+    assert byref("search", "x", "--ref", "runknown234").returncode == 3
+    assert byref("search", "x", "-k", "0").returncode == 2
+    assert byref("search", "15077", BYREF_SCOPE="elsewhere").returncode == 1
