@@ -14,6 +14,7 @@ class _Stream:
     number: Id
     waits: set[str]
     honored: dict[str, Json] = field(default_factory=dict)
+    held: list[Message] = field(default_factory=list)
 
 
 class Listening:
@@ -26,19 +27,30 @@ class Listening:
         """A client listens, by the request of this id, to these servers."""
         self._streams[str(number)] = _Stream(number, set(servers))
 
-    def acknowledged(self, number: Json, server: str, honored: Json) -> Message | None:
-        """A server has acknowledged, or, with nothing honored, refused; the client's own acknowledgement after the last of them."""
+    def acknowledged(self, number: Json, server: str, honored: Json) -> list[Message]:
+        """A server has acknowledged, or, with nothing honored, refused.
+
+        After the last of them: the client's own acknowledgement, which has to come first, and what was held for it.
+        """
         stream = self._streams.get(str(number))
         if stream is None or server not in stream.waits:
-            return None
+            return []
         stream.waits.discard(server)
         for key, value in (honored if isinstance(honored, Mapping) else {}).items():
             known = stream.honored.get(key)
             stream.honored[key] = [*known, *value] if isinstance(known, list) and isinstance(value, list) else value
         if stream.waits:
-            return None
+            return []
         del self._streams[str(number)]
-        return Message(None, ACKNOWLEDGED, Body.of({"notifications": stream.honored, "_meta": {SUBSCRIPTION_KEY: stream.number}}))
+        meta: dict[str, Json] = {SUBSCRIPTION_KEY: stream.number}
+        return [Message(None, ACKNOWLEDGED, Body.of({"notifications": stream.honored, "_meta": meta})), *stream.held]
+
+    def hold(self, message: Message) -> bool:
+        """Whether a notification of a stream has to wait until all have acknowledged; then it is held."""
+        stream = self._streams.get(str(message.meta.get(SUBSCRIPTION_KEY)))
+        if stream is not None:
+            stream.held.append(message)
+        return stream is not None
 
     def close(self, number: Id) -> None:
         """The client listens no more."""

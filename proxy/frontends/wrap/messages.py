@@ -181,6 +181,8 @@ def _members(text: str, at: int) -> Iterator[tuple[str, int, int, Json]]:
         if text[at:at + 1] != ",":
             break
         at = _skip(text, at + 1)
+        if text[at:at + 1] != '"':
+            raise ValueError("a comma without a key")
     if text[at:at + 1] != "}" or _skip(text, at + 1) != len(text):
         raise ValueError("an object that does not end")
 

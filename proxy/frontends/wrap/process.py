@@ -17,7 +17,7 @@ from byref.proxy.frontends.wrap.messages import Message
 
 GRACE = 1.0  # seconds for a server to end once its stdin is closed, and again once it got TERM
 LINGER = 0.1  # seconds in which the last output of an ended process is read, where something else holds its pipe open
-GUARD = 'while read -r line; do :; done; kill -TERM -- "-$1"; sleep 1; kill -KILL -- "-$1"'
+GUARD = 'while read -r line; do :; done; kill -s TERM -- "-$1"; sleep 1; kill -s KILL -- "-$1"'
 
 
 class Process:
@@ -117,6 +117,6 @@ async def connect(running: subprocess.Popen[bytes]) -> Process:
 def _guard(group: int) -> subprocess.Popen[bytes] | None:
     try:
         return subprocess.Popen(["/bin/sh", "-c", GUARD, "sh", str(group)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                                stderr=subprocess.DEVNULL, env={}, start_new_session=True, bufsize=0)
+                                stderr=subprocess.DEVNULL, env={"PATH": os.defpath}, start_new_session=True, bufsize=0)
     except OSError:  # a server without a guard still ends with its stdin
         return None

@@ -130,6 +130,10 @@ class Several(Base):
             said = face.found.get("instructions")
             if isinstance(said, str) and said.strip():
                 texts.append(f"{face.prefix}: {said.strip()}")
+        if len(faces) < len(self._faces):  # what the others can do is told when they are there
+            for kind in ("tools", "prompts", "resources"):
+                known = able.get(kind)
+                able[kind] = {**(known if isinstance(known, dict) else {}), "listChanged": True}
         return {"capabilities": able, **({"instructions": "\n\n".join(texts)} if texts else {})}
 
     async def _late(self, face: Face) -> None:
@@ -295,9 +299,8 @@ class Several(Base):
         raise next(end for end in ends if isinstance(end, BaseException))
 
     async def _acknowledge(self, number: Json, upstream: Upstream, honored: Json) -> None:
-        said = self._listening.acknowledged(number, upstream.name, honored)
-        if said is not None:
-            await self.tell(said)
+        for message in self._listening.acknowledged(number, upstream.name, honored):
+            await self.tell(message)
 
     # the servers' own words -------------------------------------------------------------------------------
 
@@ -313,11 +316,11 @@ class Several(Base):
             await self._acknowledge(message.meta.get(SUBSCRIPTION_KEY), upstream, message.params.get("notifications"))
             return None
         spoken = message if face.translated is None else told(message)
-        if spoken is None or spoken.method != "notifications/resources/updated":
-            return spoken
-        uri = spoken.params.get("uri")
-        other = self._names.shown("resources", self._faces.index(face), str(uri))
-        return spoken if other == uri else Message(None, spoken.method, Body.of({**spoken.params, "uri": other}))
+        if spoken is not None and spoken.method == "notifications/resources/updated":
+            uri = spoken.params.get("uri")
+            other = self._names.shown("resources", self._faces.index(face), str(uri))
+            spoken = spoken if other == uri else Message(None, spoken.method, Body.of({**spoken.params, "uri": other}))
+        return None if spoken is None or self._listening.hold(spoken) else spoken
 
     def tool(self, name: str) -> str:
         """See `Routes.tool`."""
