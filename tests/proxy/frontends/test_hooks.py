@@ -12,6 +12,7 @@ import pytest
 import byref
 from byref.proxy import config
 from byref.proxy.contracts import Store
+from byref.proxy.errors import ConfigError
 from byref.proxy.frontends import hooks
 from byref.proxy.ledger.report import report
 
@@ -268,3 +269,9 @@ def test_many_conversations_at_once_keep_apart(gateway: byref.Gateway, tmp_path:
         thread.join()
     assert faults == []
     assert len(gateway.store.recent(config.scope_here(str(tmp_path)), limit=100)) == 24
+
+
+def test_a_harness_without_hooks_says_nothing(gateway: byref.Gateway) -> None:
+    with pytest.raises(ConfigError, match="has no hooks"):
+        hooks.load("cursor")
+    assert hooks.answer(gateway, "cursor", b'{"hook_event_name": "PostToolUse"}') == b""
