@@ -84,10 +84,10 @@ def _by_pattern(source: Source, query: Query, late: Callable[[], bool]) -> Scann
 
 def _window(data: bytes, query: Query, places: list[int], exacts: int) -> tuple[dict[int, list[int]], int]:
     """Start of a unit to [terms, exact, end] for what stands in these bytes; and how often the whole query does."""
-    low = data.lower()
+    low = _lower(data, query.exact)
     found: dict[int, list[int]] = {}
     met = 0
-    for place in _all(low, query.exact.lower(), EXACT - exacts):
+    for place in _all(low, _lower(query.exact, query.exact), EXACT - exacts):
         same = SAME if data.startswith(query.exact, place) else OTHER
         unit = found.setdefault(_start(data, place), [0, 0])
         unit[1] = max(unit[1], same)
@@ -101,6 +101,15 @@ def _window(data: bytes, query: Query, places: list[int], exacts: int) -> tuple[
             places[bit] += 1
             found.setdefault(_start(data, place), [0, 0])[0] |= 1 << bit
     return found, met
+
+
+def _lower(data: bytes, asked: bytes) -> bytes:
+    """In lower case and of the same length: of letters beyond ASCII only where they are asked for and no length changes."""
+    if not asked.isascii() and not data.isascii():
+        low = data.decode("utf-8", "surrogateescape").lower().encode("utf-8", "surrogateescape")
+        if len(low) == len(data):
+            return low
+    return data.lower()
 
 
 def _all(data: bytes, form: bytes, limit: int) -> Iterator[int]:

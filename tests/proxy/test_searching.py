@@ -81,7 +81,8 @@ def test_the_bytes_of_two_calls_are_shown_once_under_the_newer_ref(session: byre
     assert [hit.ref for hit in session.search("needle").hits] == [refs[1]]
 
 
-@pytest.mark.parametrize("query", ["", "  \t", "🚀", '"unclosed AND (', "/[/", "//", "a" * 20_000, "\x00", "\ud800", "«»", "%_*?", "OR NOT", "C++"])
+@pytest.mark.parametrize("query", ["", "  \t", "🚀", '"unclosed AND (', "/[/", "//", "a" * 20_000, "\x00", "\ud800", "«»", "%_*?",
+                                   "OR NOT", "C++"])
 def test_no_query_raises_and_the_answer_stays_small(session: byref.Session, query: str) -> None:
     put(session, "".join(f"{n} words of no meaning\n" for n in range(3000)))
     put(session, b"")

@@ -12,8 +12,8 @@ from byref.proxy.ledger.counter import token_counter
 
 TOOLS: list[Any] = [
     {"name": "list_files", "title": "List", "description": "Lists files.", "_meta": {"a": 1}, "annotations": {"readOnlyHint": True},
-     "inputSchema": {"type": "object", "properties": {"path": {"$ref": "#/$defs/P"}}, "required": ["path"], "$defs": {"P": {"type": "string"}},
-                     "additionalProperties": False},
+     "inputSchema": {"type": "object", "properties": {"path": {"$ref": "#/$defs/P"}}, "required": ["path"],
+                     "$defs": {"P": {"type": "string"}}, "additionalProperties": False},
      "outputSchema": {"type": "object", "properties": {"files": {"type": "array"}}}, "x-other": [1]},
     {"name": "now", "inputSchema": {"type": "object"}},
 ]
@@ -26,7 +26,7 @@ def names(tools: list[Any]) -> list[str]:
 def test_only_output_schema_and_one_optional_property_change_and_ours_follow() -> None:
     before = copy.deepcopy(TOOLS)
     shown: list[Any] = declared.tools(TOOLS, steering=True, own=own.TOOLS, structured="drop")
-    assert TOOLS == before and names(shown) == ["list_files", "now", "fetch", "search", "status"]
+    assert before == TOOLS and names(shown) == ["list_files", "now", "fetch", "search", "status"]
     first = copy.deepcopy(shown[0])
     assert first["inputSchema"]["properties"].pop(declared.STEERING) == declared.PROPERTY
     assert first == {key: value for key, value in TOOLS[0].items() if key != "outputSchema"}
@@ -47,7 +47,8 @@ def test_ours_give_way_to_theirs() -> None:
 
 
 @pytest.mark.parametrize("schema", [
-    None, {"$ref": "#/$defs/A"}, {"type": "object", "allOf": [{"additionalProperties": False}]}, {"type": "object", "properties": {"byref": {}}},
+    None, {"$ref": "#/$defs/A"}, {"type": "object", "allOf": [{"additionalProperties": False}]},
+    {"type": "object", "properties": {"byref": {}}},
     {"type": "object", "maxProperties": 1}, {"type": "object", "properties": 3}])
 def test_a_tool_whose_input_has_no_room_for_it_is_left_alone(schema: Any) -> None:
     tool = {"name": "t"} | ({} if schema is None else {"inputSchema": schema})
@@ -55,8 +56,9 @@ def test_a_tool_whose_input_has_no_room_for_it_is_left_alone(schema: Any) -> Non
 
 
 @pytest.mark.parametrize(("given", "wanted"), [
-    ({"a": 1}, ({"a": 1}, "", False)), ({"byref": "the error"}, ({}, "the error", False)), ({"byref": " RAW ", "a": 1}, ({"a": 1}, "", True)),
-    ({"byref": "raw material prices"}, ({}, "raw material prices", False)), ({"byref": None}, ({}, "", False)), ({"byref": 7}, ({}, "", False)),
+    ({"a": 1}, ({"a": 1}, "", False)), ({"byref": "the error"}, ({}, "the error", False)),
+    ({"byref": " RAW ", "a": 1}, ({"a": 1}, "", True)), ({"byref": "raw material prices"}, ({}, "raw material prices", False)),
+    ({"byref": None}, ({}, "", False)), ({"byref": 7}, ({}, "", False)),
 ])
 def test_what_a_call_looks_for_is_taken_out_of_its_arguments(given: Any, wanted: Any) -> None:
     before = dict(given)

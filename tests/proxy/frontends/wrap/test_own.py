@@ -69,8 +69,10 @@ def test_a_search_finds_and_its_addresses_are_fetched(session: byref.Session) ->
 
 
 @pytest.mark.parametrize(("name", "arguments"), [
-    ("find", {"query": "x"}), ("fetch", {"ref": 5}), ("fetch", {"ref": "r", "max_tokens": True}), ("fetch", {"where": "x"}), ("fetch", {}),
-    ("search", {"query": 3}), ("search", {"query": "x", "refs": "r"}), ("search", {"query": "x", "refs": [3]}), ("search", {"query": "x", "k": 0}),
+    ("find", {"query": "x"}), ("fetch", {"ref": 5}), ("fetch", {"ref": "r", "max_tokens": True}), ("fetch", {"where": "x"}),
+    ("fetch", {}),
+    ("search", {"query": 3}), ("search", {"query": "x", "refs": "r"}), ("search", {"query": "x", "refs": [3]}),
+    ("search", {"query": "x", "k": 0}),
     ("status", {"scope": "x"}), ("fetch", {"ref": ["r"]}), ("search", {"query": "x", "outcome": "any"})])
 def test_wrong_arguments_say_what_to_do(session: byref.Session, name: str, arguments: Any) -> None:
     with pytest.raises(Invalid):

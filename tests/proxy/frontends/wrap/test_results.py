@@ -134,8 +134,8 @@ def test_long_structured_content_beside_little_text_is_what_the_view_shows(sessi
 
 def test_of_a_failure_all_but_the_long_text_stays_and_every_distinct_error_stands(session: byref.Session) -> None:
     words = LOG + "\n".join(ERRORS) + "\n" + LOG.replace("step", "stage")
-    result = {"content": [text(words, annotations={"audience": ["user"]})], "isError": True, "structuredContent": {"code": "E1", "log": LOG},
-              "_meta": {"trace": "4f"}}
+    result = {"content": [text(words, annotations={"audience": ["user"]})], "isError": True,
+              "structuredContent": {"code": "E1", "log": LOG}, "_meta": {"trace": "4f"}}
     for structured in ("drop", "keep"):
         made = rewrite(session, ASKED, result, structured=structured)
         (block,) = made.result["content"]  # type: ignore[misc]

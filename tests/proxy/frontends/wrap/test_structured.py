@@ -12,7 +12,8 @@ from byref.proxy.frontends.wrap.structured import FIRST, KEPT, reduce
 REF = "rk7f3qmab2x"
 LONG = "a sentence of the page that goes on. " * 200
 ROWS: list[Any] = [{"id": i, "name": f"row {i}"} for i in range(300)]
-OBJECT = {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}, "name": {"type": "string"}}, "additionalProperties": False}
+OBJECT = {"type": "object", "required": ["id"], "additionalProperties": False,
+          "properties": {"id": {"type": "integer"}, "name": {"type": "string"}}}
 
 
 def schema(**properties: Any) -> dict[str, Any]:
