@@ -5,6 +5,7 @@ place, and where there is none these tests are skipped.
 """
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -19,20 +20,23 @@ from typing import Any
 import pytest
 
 import byref
-import case_harness.system  # noqa: F401 - its words join the vocabulary
+import case_harness.system  # noqa: F401 - its words join the vocabulary, and so do those of results
 from byref import errors
 from case_harness.checks import apply, has
 from case_harness.load import Part, generator, parts
+from case_harness.results import ResultRun
 from case_harness.run import run
 from case_harness.scenario import Scenario
 
 HARNESS = Path(__file__).parent / "case_harness"
 WITH_HARNESS = {**os.environ, "PYTHONPATH": str(HARNESS.parent)}
 NOT_DUE = {
-    "06": "the record adapters come later", "07": "the MCP frontend comes later",
-    "19": "search comes later", "20": "the HTTP frontend comes later",
+    "06": "the record adapters come later", "20": "the HTTP frontend comes later",
 }
-NEEDS_FRONTEND = {"07", "20"}
+NEEDS_FRONTEND = {"20"}
+# Single checks that views do not meet yet.
+OPEN = {("07-mcp-result-fidelity/error-with-partial-output", "view_tokens_max_ratio"): "lines of one template that hold no time pass whole"}
+MESSAGES = {"07"}  # whose outputs are MCP messages
 # Words that qualify the check they stand beside.
 QUALIFIERS = {
     "must_return_line_containing", "must_return_nothing", "must_not_error_uncaught", "response_tokens_max", "note", "stream", "of",
@@ -69,6 +73,8 @@ def statements(part: Part) -> list[Any]:
             marks = []
             if part.number in NEEDS_FRONTEND:
                 marks.append(pytest.mark.skip(reason=f"not due: {NOT_DUE[part.number]}"))
+            elif (part.id, word) in OPEN:
+                marks.append(pytest.mark.xfail(strict=True, reason=OPEN[part.id, word]))
             elif part.number in NOT_DUE:
                 marks.append(pytest.mark.xfail(strict=False, reason=f"not due: {NOT_DUE[part.number]}"))
             found.append(pytest.param((part, word, entry), id=f"{part.id}-{number}-{word}", marks=marks))
@@ -78,7 +84,10 @@ def statements(part: Part) -> list[Any]:
 def test_case(statement: tuple[Part, str, Mapping[str, Any]]) -> None:
     part, word, entry = statement
     assert has(word), f"the harness does not know the word {word!r}"
-    apply(word, entry, run(part))
+    apply(word, entry, message(part) if part.number in MESSAGES else run(part))
+
+
+message = functools.cache(ResultRun)
 
 
 def entry_of(part: Part, word: str) -> Any:
