@@ -105,7 +105,12 @@ def _server(where: str, name: str, about: Json, environ: Mapping[str, str]) -> L
                      tuple(_text(where, "args", arg, environ) for arg in args), {**environ, **variables},
                      None if folder is None else _text(where, "cwd", folder, environ))
     if kind in _HTTP:
-        return Remote(name, _text(where, "url", about.get("url"), environ), _texts(where, "headers", about.get("headers", {}), environ))
+        url = _text(where, "url", about.get("url"), environ)
+        try:
+            _host(url)
+        except ConfigError as fault:
+            raise ConfigError(f"{where}: {fault}") from None
+        return Remote(name, url, _texts(where, "headers", about.get("headers", {}), environ))
     raise ConfigError(f"{where}: no way to reach a server of type {str(kind)[:40]!r}; it is stdio or http")
 
 

@@ -70,43 +70,44 @@ class Upstream:
     @property
     def up(self) -> bool:
         """Whether it can be asked now."""
-        return self._live is not None
+        return self._live is not None and not self._live.gone
 
     async def run(self) -> None:
         """Connects and, after each end, connects again. Never returns; ends its server when it is cancelled."""
         pause, failed = FIRST_PAUSE, ""
         while True:
             started = asyncio.get_running_loop().time()
-            ended = await self._life(failed)
+            self._poke.clear()
+            lived, ended = await self._life(failed)
             if self._renewing:
                 self._renewing, failed = False, ""
                 continue
             if ended != failed:
                 self._complain(f"{ended}; it is being started again")
             failed = self.why = ended
-            self._announce()
+            if not lived:  # who waits for one that has lived waits for its next life
+                self._announce()
             if asyncio.get_running_loop().time() - started > STEADY:
                 pause = FIRST_PAUSE
-            self._poke.clear()
             try:
                 await asyncio.wait_for(self._poke.wait(), pause)
             except TimeoutError:
                 pass
             pause = min(pause * 2, LONGEST_PAUSE)
 
-    async def _life(self, before: str) -> str:
-        """One connection from its start to its end; returns why it ended. before: why the last one did, if there was one."""
+    async def _life(self, before: str) -> tuple[bool, str]:
+        """One connection from its start to its end: whether it could be asked, and why it ended. before: why the last one did."""
         try:
             wire = await self._server.connect()
         except (OSError, ValueError, Gone) as fault:
-            return f"could not be started: {_words(fault)}"
+            return False, f"could not be started: {_words(fault)}"
         live = Endpoint(wire, self._owner.handler(self), self._complain)
         reading = asyncio.ensure_future(live.run())
         try:
             try:
                 await asyncio.wait_for(self._owner.welcome(self, live), HELLO)
             except (RpcError, Gone, TimeoutError) as fault:
-                return f"did not take up the conversation: {_words(fault)}"
+                return False, f"did not take up the conversation: {_words(fault)}"
             self._live = live
             self._announce()
             if before:
@@ -119,7 +120,7 @@ class Upstream:
             await wire.close()
         if not self._renewing:
             self._tell(self._owner.lost(self, why))
-        return why
+        return True, why
 
     def _tell(self, words: Awaitable[None]) -> None:
         self._telling = asyncio.ensure_future(words)  # held, or the loop would forget it
@@ -143,7 +144,7 @@ class Upstream:
 
     async def endpoint(self) -> Endpoint:
         """Its live connection. Raises `RpcError` where there is none and none comes."""
-        if self._live is not None:
+        if self._live is not None and not self._live.gone:
             return self._live
         self._poke.set()
         try:
