@@ -58,4 +58,5 @@ def test_further_files_are_named_by_the_environment() -> None:
 
 
 def test_a_server_of_version_1_that_is_called_servers_is_one() -> None:
-    assert list(opencode.lists({"mcp": {"servers": {"type": "local", "command": ["x"]}}})) == [("mcp",)]
+    for server in ({"type": "local", "command": ["x"]}, {"type": "remote", "url": "http://localhost/mcp"}):
+        assert list(opencode.lists({"mcp": {"servers": server}})) == [("mcp",)]
