@@ -44,6 +44,7 @@ soak: $(READY)
 	$(PY) tests/soak/shapes.py $(if $(SHORT),--short)
 	$(PY) tests/soak/sessions.py $(if $(SHORT),--short)
 	$(PY) tests/soak/mcp_conformance.py --direct
+	$(PY) tests/soak/mcp_clients.py $(if $(SHORT),--short)
 
 bench: $(READY)
 	$(PY) bench/run.py

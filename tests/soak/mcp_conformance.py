@@ -29,20 +29,31 @@ BYREF = [sys.executable, "-P", "-c", "from byref.proxy.frontends.cli import main
 Checks = Counter[tuple[str, str, str]]  # (scenario, check, status): how often; the suite uses the name of a check several times
 
 
+def programs(*packages: str, of: str) -> Path | None:
+    """The folder of programs of npm packages, installed in the environment's own folder `of` if they have to be.
+
+    None where they cannot be had.
+    """
+    folder = Path(sys.prefix) / of
+    found = folder / "node_modules" / ".bin"
+    if (found / "node").exists() and (folder / "ready").exists():
+        return found
+    if not shutil.which("npm"):
+        return None
+    folder.mkdir(exist_ok=True)
+    install = ["npm", "install", "--no-fund", "--no-audit", "--prefix", str(folder), NODE, *packages]
+    done = subprocess.run(install, capture_output=True, text=True, timeout=900, check=False)
+    if done.returncode or not (found / "node").exists():
+        print(done.stderr[-2000:])
+        return None
+    (folder / "ready").touch()
+    return found
+
+
 def suite() -> list[str] | None:
-    """The command line of the suite, which is installed if it has to be. None where it cannot be had."""
-    folder = Path(sys.prefix) / "conformance"
-    programs = folder / "node_modules" / ".bin"
-    if not (programs / "conformance").exists() or not (programs / "node").exists():
-        if not shutil.which("npm"):
-            return None
-        folder.mkdir(exist_ok=True)
-        install = ["npm", "install", "--no-fund", "--no-audit", "--prefix", str(folder), NODE, SUITE]
-        done = subprocess.run(install, capture_output=True, text=True, timeout=600, check=False)
-        if done.returncode or not (programs / "conformance").exists():
-            print(done.stderr[-2000:])
-            return None
-    return [str(programs / "node"), str(programs / "conformance")]
+    """The command line of the suite. None where it cannot be had."""
+    found = programs(SUITE, of="conformance")
+    return found and [str(found / "node"), str(found / "conformance")]
 
 
 @contextlib.contextmanager
