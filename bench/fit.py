@@ -3,7 +3,7 @@
 usage: fit.py FILE [FILE ...] [--terms | --keep-terms] [--rounds N] [--write]
 
 First the log odds that a new term is used later (a logistic regression; a used term of a trajectory with many weighs less),
-then thresholds, caps and the other integers, one after the other, for the expected net saving with a floor on what a view keeps.
+then thresholds, caps and the other integers, one after the other, for the most saved with a floor under what views keep.
 With two files or more, both are fitted on each file alone first and measured on the others: what holds there is no accident.
 --terms stops after the odds, --keep-terms leaves them as they are; --rounds: how often all integers are tried (1). Without --write
 nothing is written.
@@ -39,7 +39,8 @@ TABLE = Path(weights.__file__)
 PROFILE = "auto"
 PRICES = REGIMES[3]
 FETCHED = 1500  # tokens that an extra request brings
-FLOORS = {"es": 0.9955, "data": 0.965, "edit": 0.95}  # what a view is to keep; a point below costs ten of net saving
+FLOORS = {"es": 0.9955, "data": 0.965, "edit": 0.955}  # what views are to keep; a point below costs ten of saving
+CEILING = 0.105  # of need
 STEEP = 10
 LEAST_GAIN = 0.0005  # of the goal; less is noise
 LEAST = 1500  # characters of an output whose terms are fitted: smaller ones pass, or nearly
@@ -83,9 +84,9 @@ class Figures:
 
     @property
     def goal(self) -> float:
-        """Net saving, less what falls below the floors. A recording without edits has no floor for them."""
+        """What is saved, less what falls below the floors. A recording without edits has no floor for them."""
         kept = {"es": self.es, "data": self.data, "edit": self.edit}
-        return self.net - STEEP * sum(max(0.0, floor - kept[name]) for name, floor in FLOORS.items())
+        return self.saved - STEEP * (sum(max(0.0, floor - kept[name]) for name, floor in FLOORS.items()) + max(0.0, self.need - CEILING))
 
     def __str__(self) -> str:
         return (f"goal {self.goal:.4f} net {self.net:.4f} saved {self.saved:.4f} es {self.es:.4f} data {self.data:.4f} "

@@ -20,7 +20,7 @@ class Text:
         units = split(text).units(strictness=0 if narrowed(call) else 100)
         mark(units, suspects(units.texts))
         mark_summary(units)
-        group(units, 0)
+        group(units, -2)
         demote(units)
         return units
 
