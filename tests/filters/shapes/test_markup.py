@@ -72,7 +72,7 @@ def test_a_real_html_page_in_one_line_is_cut_where_elements_end() -> None:
     assert shown.view.shape == "markup" and len(shown.text) < len(page) / 2 and shown.view.gaps
     raw = page.encode()
     starts = [raw[span(gap.address, raw)[0]:][:1] for gap in shown.view.gaps]
-    assert starts.count(b"<") > 2
+    assert starts.count(b"<") >= 2
 
 
 def test_scripts_styles_and_menus_of_html_go_first() -> None:
