@@ -16,18 +16,30 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from byref.proxy.text import Pattern
 
-# A sign of failure as a word of its own, or at the end of a CamelCase name: not error_handler.py, failover, 0 errors.
+# A sign of failure as a word of its own, or at the end of a CamelCase name: not error_handler.py, failover, default, 0 errors.
 _STRONG = "(?im)" + "|".join((
     r"(?:^|[^\w./\n-])(?:error|fatal|failed|failure|fail|panic(?:ked)?|exception|traceback|critical|err|emerg|alert|aborted|killed)(?:$|[^\w/\n-])",
-    r"\b(?:segmentation fault|permission denied|access denied|connection refused|command not found|no such file|cannot|can't|unable to)\b",
-    r"\b(?:out of memory|no space left|timed out|conflict|assertion failed|undefined (?:reference|symbol)|unresolved import|core dumped)\b",
-    r"\w*(?:Error|Exception|Failure|Fault)(?:[:()\t ]|$)",
-    r"(?-i:\w*Timeout)(?:[:()\t ]|$)", r"\b(?:connect(?:ion)?|gateway|lock|operation|read|request|response) timeout\b",
-    r"^E   ", r"^(?:--- )?FAIL\b", r"✗|✖|✕|❌|^\s*× ", r"^not ok\b",
-    r"^(?:\S+: )?\*\*\* ", r"^ ! \[(?:remote )?rejected\]", r"\bInvalid (?:read|write|free)\b",
-    r"\b(?:CrashLoopBackOff|ImagePullBackOff|OOMKilled)\b",
-    r"^[EF]\d{4} \d\d:\d\d", r"^\S+:\d+:\d+: [A-Z]{1,4}\d{3,4} ", r"HTTP/\d(?:\.\d)?\" 5\d\d ",
-    r"\b(?:exit(?:ed)?|return(?:ed)?)(?: with)?(?: code| status)?[ :=]+[1-9]\d*\b"))
+    r"(?-i:\w*(?:Error|Exception|Failure|Fault|Timeout))(?:[:()\t ]|$)", r"\w_(?:error|exception|failure): ",
+    r"(?-i:\b(?:KeyboardInterrupt|Failed[A-Z]\w*|\w*BackOff\b|OOMKilled|BUG: (?:unable|soft|kernel|Bad|sched|spin)|Oops:|SIG(?:SEGV|ABRT|KILL|BUS|ILL|FPE)|\w+Sanitizer:|ORA-\d{5}:)|"
+    r"ERR_[A-Z_]+|\bE(?:CONN(?:REFUSED|RESET|ABORTED)|ADDRINUSE|NOENT|ACCES|PERM|EXIST|PIPE|TIMEDOUT|NOSPC|NOTFOUND|MFILE|RESOLVE|INVAL)\b)",
+    r"\b(?:cannot|can't|could ?n[o']t|unable to|did ?n[o']t (?:complete|finish|succeed)|unsuccessful|not successful|terminate called)\b",
+    r"\b(?:permission|access) denied|no such (?:file|module|table|command|option)|(?:command |: |' )not found\b|is (?:not )?a directory$",
+    r"\b(?:connection|network|host) (?:refused|reset|(?:is )?unreachable|aborted)|no route to host|not known$|broken pipe|bad gateway",
+    r"\b(?:out of memory|no space left|read-only file system|quota exceeded|too many open files|address already in use|not permitted)\b",
+    r"\binvalid (?:argument|option|pointer|syntax|token|credentials|password|character|literal|request|reference)\b|incorrect$",
+    r"\bunknown (?:option|command|argument|flag|host|column|module)\b|\bunexpected (?:eof|end of|token|character|indent)",
+    r"\b(?:checksum|hash|hash ?sum|type|size|version|signature) mismatch|undefined (?:reference|symbol|method|variable|control)",
+    r"\b(?:segmentation |page |protection |seg)fault\b|core dumped|illegal instruction|breakpoint trap|double free|smashing detected",
+    r"\b(?:timed out|conflict|deadlock(?:ed)?|assertion failed|unresolved import|stack overflow|soft lockup|execution halted)\b",
+    r"\b(?:connect(?:ion)?|gateway|lock(?: wait)?|operation|read|request|response) timeout\b|certificate (?:problem|verify|signed by unknown)",
+    r"\b[1-9]\d* (?:errors|failures|failing)\b|\b(?:errors|failures)\"?[:=] ?\"?[1-9]|\bnan detected|\bloss\W{1,3}nan\b|^FAILURES!",
+    r"^E   ", r"^(?:--- )?FAIL\b", r"✗|✖|✕|❌|💥|⛔|🛑|🚨|❗|^\s*× ", r"^not ok\b", r"^ *● \S.* › ",
+    r"^(?:\S+: )?\*\*\* ", r"^ ! \[(?:remote )?rejected\]|^! [A-Z]\w+[ .]", r"\bInvalid (?:read|write|free)\b",
+    r"^[EF]\d{4} \d\d:\d\d", r"^\S+:\d+:\d+: [A-Z]{1,4}\d{3,4}[: ]", r"\.go:\d+:\d+: ",
+    r"HTTP/\d(?:\.\d)?\" 5\d\d ", r"^(?:< )?HTTP/\d(?:\.\d)? [45]\d\d\b", r"\b[45]\d\d +(?:unauthorized|forbidden|not found|bad |internal |service )",
+    r"\"level\": ?(?:50|60)\b", r"\bnon-?zero (?:exit|code|status|return)",
+    r"\b(?:exit(?:ed)?|return(?:ed)?)(?: with)?(?: code| status)?[ :=]+[1-9]\d*\b",
+    r"\b(?:fehler|fehlgeschlagen|erreur|errore|fallo)\b|错误|失败|异常|エラー|失敗|ошибка|сбой|오류|실패"))
 _HARMLESS = "(?i)" + "|".join((
     r"\b(?:0|no|zero|without) (?:\w+ )?(?:errors?|failures?|failed|exceptions?|conflicts?)\b", r"\b(?:errors?|failed|failures?)[=:] ?0\b",
     r"\btimeouts? (?:computed|set) "))
