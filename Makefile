@@ -52,7 +52,7 @@ bench: $(READY)
 tables: $(READY)
 	$(PY) bench/corpus.py --write
 
-# TRAJECTORIES: recordings as docs/views.md describes them
+# TRAJECTORIES: recordings, one JSON object a line, as proxy/ledger/trajectories.py says
 fit: $(READY)
 	$(PY) bench/fit.py $(TRAJECTORIES) --write
 
