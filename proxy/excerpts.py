@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from byref.proxy.contracts import dataclass
 from byref.proxy.intake import to_bytes, to_text
@@ -44,13 +45,12 @@ class Hit:
     score: int
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A unit of a part of an output. near: the terms of its neighbours too. key: by which places are ranked."""
 
     output: Output
     age: int
-    index: int
+    part: int
     source: Source
     unit: Unit
     near: int
@@ -89,7 +89,7 @@ def _shown(ranked: Sequence[Place], query: Query, k: int, room: int, around: int
     used, all_fit = 0, True
     for place in ranked:
         unit = place.unit
-        beside = here.setdefault((place.output.ref, place.index), [])
+        beside = here.setdefault((place.output.ref, place.part), [])
         own = place.text(unit.start, unit.end).strip()
         inside = next((block for block in beside if block.start <= unit.start and unit.end <= block.end), None)
         if inside is not None:
@@ -103,7 +103,7 @@ def _shown(ranked: Sequence[Place], query: Query, k: int, room: int, around: int
         cost = estimate(place.text(start, end)) + 1
         if block is None:
             there = blocks[-1].place.output.ref if blocks else ""
-            name = place.output.manifest.parts[place.index].name
+            name = place.output.manifest.parts[place.part].name
             cost += _HEAD if place.output.ref != there else estimate(f"«{name}:b{start}-{end} exact+words»\n")
         if used + cost > room or (block is None and len(blocks) == k):
             all_fit = all_fit and used + cost <= room
@@ -155,7 +155,7 @@ class Block:
         address = f"b{self.start}-{self.end}"
         if place.unit.line:
             address = f"L{self.first}" if self.first == self.last else f"L{self.first}-{self.last}"
-        part = output.manifest.parts[place.index].name
+        part = output.manifest.parts[place.part].name
         where = f"{part}:{address}" if len(output.manifest.parts) > 1 else address
         excerpt = unmarked(place.text(self.start, self.end).rstrip("\n"))
         return Hit(output.ref, where, part, excerpt, signals, met(query, self.near), output.manifest.tool, place.age, place.score)

@@ -1,6 +1,8 @@
 """Where the terms of a query stand in the bytes of one part: the lines that hold them, or pieces of lines too long to show."""
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from byref.proxy.contracts import dataclass
 from byref.proxy.matching import matches
 
@@ -14,7 +16,9 @@ if TYPE_CHECKING:
 WINDOW = 1 << 20  # bytes that are looked at in one go: between two, the time is checked
 LONG = 600  # bytes of a line that is a unit as a whole
 PIECE = 320  # bytes of a unit inside a longer one
-COMMON = 20_000  # places in a window from which on a term tells nothing
+COMMON = 2000  # places in a window from which on a term is looked for only where rarer ones stand
+PLACES = 10_000  # of all terms in a window: what is commoner than those that fill them is common
+BESIDE = 12  # common terms that are looked for beside rarer ones
 EXACT = 1000  # places of the whole query in a part
 SAME, OTHER = 2, 1  # how the whole query stands there: to the letter, or in other case
 _ALNUM = frozenset(b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -23,8 +27,7 @@ _DIGIT = frozenset(b"0123456789")
 _SEPARATORS = (b"},", b"; ", b", ", b",", b" ")
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):  # made by the ten thousand: a tuple takes a tenth of a record's time
     """A line, or a piece of a long one. line: its number, 0 for a piece. terms: those in it, as bits; exact: SAME, OTHER or 0."""
 
     start: int
@@ -92,14 +95,24 @@ def _window(data: bytes, query: Query, places: list[int], exacts: int) -> tuple[
         unit = found.setdefault(_start(data, place), [0, 0])
         unit[1] = max(unit[1], same)
         met += 1
-    single = len(query.terms) == 1
-    for bit, term in enumerate(query.terms):
-        if not single and len(low) > COMMON and low.count(term.form) > COMMON:
-            places[bit] += COMMON
-            continue
-        for place in _places(data, low, term):
+    often = sorted((low.count(term.form), bit) for bit, term in enumerate(query.terms))
+    there = [(count, bit) for count, bit in often if count]
+    rare, total = 0, 0
+    while rare < len(there) and (rare == 0 or (there[rare][0] <= COMMON and total + there[rare][0] <= PLACES)):
+        total += there[rare][0]
+        rare += 1
+    common = there[rare:]
+    for _, bit in there[:rare]:
+        for place in _places(data, low, query.terms[bit]):
             places[bit] += 1
             found.setdefault(_start(data, place), [0, 0])[0] |= 1 << bit
+    for count, bit in common:
+        places[bit] += count
+    for start, unit in found.items() if common else ():
+        end = _end(data, start)
+        for _, bit in common[:BESIDE]:
+            if next(_places(data, low, query.terms[bit], start, end), -1) >= 0:
+                unit[0] |= 1 << bit
     return found, met
 
 
@@ -112,19 +125,21 @@ def _lower(data: bytes, asked: bytes) -> bytes:
     return data.lower()
 
 
-def _all(data: bytes, form: bytes, limit: int) -> Iterator[int]:
-    place = data.find(form) if form and limit > 0 else -1
+def _all(data: bytes, form: bytes, limit: int, start: int = 0, stop: int | None = None) -> Iterator[int]:
+    """Where a form stands, at most so often, between two bytes."""
+    stop = len(data) if stop is None else stop
+    place = data.find(form, start, stop) if form and limit > 0 else -1
     while place >= 0 and limit > 0:
         yield place
         limit -= 1
-        place = data.find(form, place + len(form))
+        place = data.find(form, place + len(form), stop)
 
 
-def _places(data: bytes, low: bytes, term: Term) -> Iterator[int]:
+def _places(data: bytes, low: bytes, term: Term, start: int = 0, stop: int | None = None) -> Iterator[int]:
     """Where a term stands as a word, or as a word inside an identifier."""
     size = len(term.form)
     first, last = term.form[0] in _DIGIT, term.form[-1] in _DIGIT
-    for place in _all(low, term.form, COMMON):
+    for place in _all(low, term.form, COMMON, start, stop):
         if term.edged and place and (before := data[place - 1]) in _ALNUM and (before in _DIGIT) == first:
             follows = data[place + 1:place + 2]
             if data[place] not in _UPPER or (before in _UPPER and not (follows and follows[0] in _ALNUM and follows[0] not in _UPPER)):

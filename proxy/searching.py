@@ -29,6 +29,8 @@ MAX_TOKENS = 1200
 LEAST = 100  # tokens: a head, a line, and what ran
 USAGE = "say what to look for: words, an exact text, or /regex/ (RE2)\n"
 OUTCOMES = ("success", "failure")
+_PLACES = 2000  # best places from which hits are taken
+_SCANNING = 0.7  # of the timebox; the rest is for ranking and writing
 _ALL = 12  # tokens of a query up to which it matters that all are there
 _FLOOR = 5  # a place that weighs less than so many parts of the best one's weight is chance
 _MISSED = 12  # tokens that are named as not found
@@ -83,7 +85,7 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
     query = parse(text)
     if not query.text:
         return Found("", (), (), (), 0, 0, filters, USAGE)
-    until = clock() + timebox_ms / 1000
+    until = clock() + timebox_ms / 1000 * _SCANNING
     outputs = _outputs(store, scope, refs, filters)
     places, searched, counts, lines, faults = _scanned(store, outputs, query, lambda: clock() >= until, refs is not None)
     ranked = _ranked(places, query, counts, lines)
@@ -168,15 +170,17 @@ def _ranked(places: Sequence[Place], query: Query, counts: Sequence[int], lines:
             sums[bits] = sum(weight for bit, weight in enumerate(weights) if bits >> bit & 1)
         return sums[bits]
 
-    scored, heaviest = [], 0
+    scored: list[tuple[int, Place]] = []
+    heaviest = 0
     for place in places:
         weight = weigh(place.unit.terms) + weigh(place.near)
         everything = 1 < tokens <= _ALL and len(met(query, place.near)) == tokens
         score = (place.unit.exact * 2 + everything) * 1_000_000 + weight
         heaviest = max(heaviest, weight)
-        scored.append(Place(place.output, place.age, place.index, place.source, place.unit, place.near, score))
-    scored = [place for place in scored if place.unit.exact or place.score * _FLOOR > heaviest]
-    return sorted(scored, key=lambda place: (-place.score, place.age, place.index, place.unit.start))
+        scored.append((score, place))
+    return [place._replace(score=score) for score, place in sorted(
+        (pair for pair in scored if pair[1].unit.exact or pair[0] * _FLOOR > heaviest),
+        key=lambda pair: (-pair[0], pair[1].age, pair[1].part, pair[1].unit.start))[:_PLACES]]
 
 
 def _layers(query: Query, places: Sequence[Place], whole: bool, faults: Sequence[str]) -> tuple[Ran, ...]:

@@ -34,8 +34,6 @@ NOT_DUE = {
     "06": "the record adapters come later", "20": "the HTTP frontend comes later",
 }
 NEEDS_FRONTEND = {"20"}
-# Single checks that views do not meet yet.
-OPEN = {("07-mcp-result-fidelity/error-with-partial-output", "view_tokens_max_ratio"): "lines of one template that hold no time pass whole"}
 MESSAGES = {"07"}  # whose outputs are MCP messages
 # Words that qualify the check they stand beside.
 QUALIFIERS = {
@@ -73,8 +71,6 @@ def statements(part: Part) -> list[Any]:
             marks = []
             if part.number in NEEDS_FRONTEND:
                 marks.append(pytest.mark.skip(reason=f"not due: {NOT_DUE[part.number]}"))
-            elif (part.id, word) in OPEN:
-                marks.append(pytest.mark.xfail(strict=True, reason=OPEN[part.id, word]))
             elif part.number in NOT_DUE:
                 marks.append(pytest.mark.xfail(strict=False, reason=f"not due: {NOT_DUE[part.number]}"))
             found.append(pytest.param((part, word, entry), id=f"{part.id}-{number}-{word}", marks=marks))
