@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 _STRONG = "(?im)" + "|".join((
     r"(?:^|[^\w./\n-])(?:error|fatal|failed|failure|fail|panic(?:ked)?|exception|traceback|critical|err|emerg|alert|aborted|killed)(?:$|[^\w/\n-])",
     r"(?-i:\w*(?:Error|Exception|Failure|Fault|Timeout))(?:[:()\t ]|$)", r"\w_(?:error|exception|failure): ",
-    r"(?-i:\b(?:KeyboardInterrupt|Failed[A-Z]\w*|\w*BackOff\b|OOMKilled|BUG: (?:unable|soft|kernel|Bad|sched|spin)|Oops:|SIG(?:SEGV|ABRT|KILL|BUS|ILL|FPE)|\w+Sanitizer:|ORA-\d{5}:)|"
-    r"ERR_[A-Z_]+|\bE(?:CONN(?:REFUSED|RESET|ABORTED)|ADDRINUSE|NOENT|ACCES|PERM|EXIST|PIPE|TIMEDOUT|NOSPC|NOTFOUND|MFILE|RESOLVE|INVAL)\b)",
+    r"(?-i:\b(?:KeyboardInterrupt|Failed[A-Z]\w*|\w*BackOff\b|OOMKilled|BUG: (?:unable|soft|kernel|Bad|sched|spin)|Oops:|\w+Sanitizer:)"
+    r"|\bORA-\d{5}:|\bSIG(?:SEGV|ABRT|KILL|BUS|ILL|FPE)|ERR_[A-Z_]+"
+    r"|\bE(?:CONN(?:REFUSED|RESET|ABORTED)|ADDRINUSE|NOENT|ACCES|PERM|EXIST|PIPE|TIMEDOUT|NOSPC|NOTFOUND|MFILE|RESOLVE|INVAL)\b)",
     r"\b(?:cannot|can't|could ?n[o']t|unable to|did ?n[o']t (?:complete|finish|succeed)|unsuccessful|not successful|terminate called)\b",
     r"\b(?:permission|access) denied|no such (?:file|module|table|command|option)|(?:command |: |' )not found\b|is (?:not )?a directory$",
     r"\b(?:connection|network|host) (?:refused|reset|(?:is )?unreachable|aborted)|no route to host|not known$|broken pipe|bad gateway",
@@ -31,12 +32,14 @@ _STRONG = "(?im)" + "|".join((
     r"\b(?:checksum|hash|hash ?sum|type|size|version|signature) mismatch|undefined (?:reference|symbol|method|variable|control)",
     r"\b(?:segmentation |page |protection |seg)fault\b|core dumped|illegal instruction|breakpoint trap|double free|smashing detected",
     r"\b(?:timed out|conflict|deadlock(?:ed)?|assertion failed|unresolved import|stack overflow|soft lockup|execution halted)\b",
-    r"\b(?:connect(?:ion)?|gateway|lock(?: wait)?|operation|read|request|response) timeout\b|certificate (?:problem|verify|signed by unknown)",
+    r"\b(?:connect(?:ion)?|gateway|lock(?: wait)?|operation|read|request|response) timeout\b",
+    r"\bcertificate (?:problem|verify|signed by unknown)",
     r"\b[1-9]\d* (?:errors|failures|failing)\b|\b(?:errors|failures)\"?[:=] ?\"?[1-9]|\bnan detected|\bloss\W{1,3}nan\b|^FAILURES!",
     r"^E   ", r"^(?:--- )?FAIL\b", r"✗|✖|✕|❌|💥|⛔|🛑|🚨|❗|^\s*× ", r"^not ok\b", r"^ *● \S.* › ",
     r"^(?:\S+: )?\*\*\* ", r"^ ! \[(?:remote )?rejected\]|^! [A-Z]\w+[ .]", r"\bInvalid (?:read|write|free)\b",
     r"^[EF]\d{4} \d\d:\d\d", r"^\S+:\d+:\d+: [A-Z]{1,4}\d{3,4}[: ]", r"\.go:\d+:\d+: ",
-    r"HTTP/\d(?:\.\d)?\" 5\d\d ", r"^(?:< )?HTTP/\d(?:\.\d)? [45]\d\d\b", r"\b[45]\d\d +(?:unauthorized|forbidden|not found|bad |internal |service )",
+    r"HTTP/\d(?:\.\d)?\" 5\d\d ", r"^(?:< )?HTTP/\d(?:\.\d)? [45]\d\d\b",
+    r"\b[45]\d\d +(?:unauthorized|forbidden|not found|bad |internal |service )",
     r"\"level\": ?(?:50|60)\b", r"\bnon-?zero (?:exit|code|status|return)",
     r"\b(?:exit(?:ed)?|return(?:ed)?)(?: with)?(?: code| status)?[ :=]+[1-9]\d*\b",
     r"\b(?:fehler|fehlgeschlagen|erreur|errore|fallo)\b|错误|失败|异常|エラー|失敗|ошибка|сбой|오류|실패"))

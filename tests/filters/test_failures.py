@@ -146,19 +146,21 @@ def test_what_looks_like_one_and_is_none(line: str) -> None:
 
 
 @pytest.mark.parametrize("line", [
-    "sh: 1: wget: not found", "./a.out: version `GLIBC_2.34' not found", "main.go:10:2: undefined: foo", "curl: (6) Could not resolve host: x",
-    "ssh: x: Name or service not known", "connect: Network is unreachable", "read: Connection reset by peer", "write: Broken pipe",
-    "cp: x: Read-only file system", "open: Too many open files", "bind: Address already in use", "mkdir: Operation not permitted",
-    "double free or corruption (fasttop)", "*** stack smashing detected ***: terminated", "Illegal instruction", "Trace/breakpoint trap",
-    "E: x Hash Sum mismatch", "unexpected EOF while looking for `)'", "deadlock detected", "ECONNREFUSED 127.0.0.1:5432", "KeyboardInterrupt",
-    "SSL certificate problem: self signed certificate", "loss=nan at step 300", "[INFO] Tests run: 3, Failures: 1, Errors: 0", "2 failing",
-    "Found 3 errors in 2 files", "FAILURES!!!", "! Undefined control sequence.", "Overfull \\hbox, and ! LaTeX Error: x", "  ● Foo › adds",
-    "< HTTP/2 401 ", "HTTP/1.1 502 Bad Gateway", "404  Not Found [IP: 1.2.3.4 80]", '{"level":50,"msg":"boom"}',
-    "kernel: BUG: soft lockup - CPU#1 stuck for 22s!", "Warning  FailedScheduling  2m", "SUMMARY: UndefinedBehaviorSanitizer: a.c:3",
-    "The command '/bin/sh -c x' returned a non-zero code: 127", "ORA-00942: table or view does not exist", "x.py:3:4: C0114: Missing docstring",
-    "terminate called after throwing an instance of 'x'", "the step did not complete", "Deployment was unsuccessful", "💥 crash",
-    "FEHLER: Datei nicht gefunden", "错误:无法连接数据库", "エラー: ファイルが見つかりません", "ошибка: файл не найден", "ssl_error: bad record",
-    "Segfault at 0", "pagefault: Page fault in kernel"])
+    "sh: 1: wget: not found", "./a.out: version `GLIBC_2.34' not found", "main.go:10:2: undefined: foo",
+    "curl: (6) Could not resolve host: x", "ssh: x: Name or service not known", "connect: Network is unreachable",
+    "read: Connection reset by peer", "write: Broken pipe", "cp: x: Read-only file system", "open: Too many open files",
+    "bind: Address already in use", "mkdir: Operation not permitted", "double free or corruption (fasttop)",
+    "*** stack smashing detected ***: terminated", "Illegal instruction", "Trace/breakpoint trap", "E: x Hash Sum mismatch",
+    "unexpected EOF while looking for `)'", "deadlock detected", "ECONNREFUSED 127.0.0.1:5432", "KeyboardInterrupt",
+    "SSL certificate problem: self signed certificate", "loss=nan at step 300", "[INFO] Tests run: 3, Failures: 1, Errors: 0",
+    "2 failing", "Found 3 errors in 2 files", "FAILURES!!!", "! Undefined control sequence.",
+    "Overfull \\hbox, and ! LaTeX Error: x", "  ● Foo › adds", "< HTTP/2 401 ", "HTTP/1.1 502 Bad Gateway",
+    "404  Not Found [IP: 1.2.3.4 80]", '{"level":50,"msg":"boom"}', "kernel: BUG: soft lockup - CPU#1 stuck for 22s!",
+    "Warning  FailedScheduling  2m", "SUMMARY: UndefinedBehaviorSanitizer: a.c:3",
+    "The command '/bin/sh -c x' returned a non-zero code: 127", "ORA-00942: table or view does not exist",
+    "x.py:3:4: C0114: Missing docstring", "terminate called after throwing an instance of 'x'", "the step did not complete",
+    "Deployment was unsuccessful", "💥 crash", "FEHLER: Datei nicht gefunden", "错误:无法连接数据库", "エラー: ファイルが見つかりません",
+    "ошибка: файл не найден", "ssl_error: bad record", "Segfault at 0", "pagefault: Page fault in kernel"])
 def test_what_other_tools_say_of_failures(line: str) -> None:
     assert is_failure(line) and suspects(["fine", line, "fine"]) == [1]
 
