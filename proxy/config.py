@@ -11,6 +11,7 @@ Order of precedence: an argument, a variable, `config.toml` under the home, the 
 | BYREF_MAX_BYTES  | quota of the store: bytes, or with a suffix: 500MB, 10GiB              |
 | BYREF_MAX_AGE    | how long outputs are kept: seconds, or with a suffix: 12h, 30d         |
 | BYREF_RUN_LIMIT  | bytes past which `byref run` passes an output on unstored: 1GiB         |
+| BYREF_TOKEN      | what clients of `byref wrap --http` have to bring; see wrap/door.py    |
 | BYREF_INSIDE     | set by `byref run` for what it starts; see frontends/nested.py         |
 """
 from __future__ import annotations

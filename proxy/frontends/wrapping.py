@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from byref.proxy import config
 from byref.proxy.errors import ConfigError
-from byref.proxy.frontends.command import Command
+from byref.proxy.frontends.command import Command, say
 from byref.proxy.frontends.held import complain
 from byref.proxy.frontends.wrap import servers
 from byref.proxy.gateway import open as open_gateway
@@ -34,6 +34,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
                         help="whether a result that is shown as a view keeps a reduced structuredContent (drop)")
     parser.add_argument("--client-name", metavar="NAME", default="byref",
                         help="what the client calls this server: names of tools are kept short enough for it (byref)")
+    parser.add_argument("--http", metavar="[HOST:]PORT", help="clients come over HTTP, to this port (0: any that is free)")
     parser.add_argument("--profile", choices=config.PROFILES, help="safe, auto or lean")
     parser.add_argument("command", metavar="COMMAND", nargs="...", help="the server's command and its arguments, best after --")
 
@@ -55,7 +56,21 @@ def chosen(args: argparse.Namespace) -> list[servers.Local | servers.Remote]:
 
 def _run(args: argparse.Namespace) -> int:
     found = chosen(args)
-    return asyncio.run(_serve(found, args))
+    return asyncio.run(_serve(found, args) if args.http is None else _host(found, args))
+
+
+async def _host(found: Sequence[servers.Local | servers.Remote], args: argparse.Namespace) -> int:
+    try:
+        from byref.proxy.frontends.wrap import hosting
+    except ModuleNotFoundError as fault:
+        if fault.name != "aiohttp":
+            raise
+        raise ConfigError("--http needs the extra `serve`: pip install 'byref[serve]'") from None
+    from byref.proxy.frontends.wrap.proxy import Options
+    with ThreadPoolExecutor(THREADS, "byref wrap") as pool:
+        await hosting.serve(found, args.http, config.told("BYREF_TOKEN"), Options(not args.no_steering, args.structured),
+                            lambda: open_session(args.profile), pool, complain, say)
+    return 0
 
 
 async def _serve(found: Sequence[servers.Local | servers.Remote], args: argparse.Namespace) -> int:

@@ -41,14 +41,22 @@ class _Listed:
     schemas: Mapping[str, Json]
 
 
+class Told:
+    """What one client was told of tools, through however many proxies its requests go."""
+
+    def __init__(self) -> None:
+        self.listed: _Listed | None = None
+        self.page: list[Mapping[str, Json]] = []  # tools on the pages of the listing under way
+        self.listing = asyncio.Lock()
+
+
 class Proxy:
     """Answers one client. `session` gives the byref session once it is open; pool runs what blocks."""
 
-    def __init__(self, routes: Routes, session: Callable[[], Awaitable[Session]], pool: Executor, options: Options) -> None:
+    def __init__(self, routes: Routes, session: Callable[[], Awaitable[Session]], pool: Executor, options: Options,
+                 told: Told | None = None) -> None:
         self._routes, self._session, self._pool, self._options = routes, session, pool, options
-        self._listed: _Listed | None = None
-        self._page: list[Mapping[str, Json]] = []  # tools on the pages of the listing under way
-        self._listing = asyncio.Lock()
+        self._told = told or Told()
         routes.changed = self._changed
 
     # the client -----------------------------------------------------------------------------------------
@@ -101,19 +109,19 @@ class Proxy:
 
     async def _tools(self, message: Message) -> Body:
         cursor = message.params.get("cursor")
-        async with self._listing:
+        async with self._told.listing:
             answer = await self._optional(message, {"tools": []})
             found = answer.object
             tools = found.get("tools")
             if not isinstance(tools, list):
                 return answer
             page: list[Mapping[str, Json]] = [tool for tool in tools if isinstance(tool, dict)]
-            self._page = [*(self._page if cursor is not None else ()), *page]
+            self._told.page = [*(self._told.page if cursor is not None else ()), *page]
             last = found.get("nextCursor") is None
-            names = declared.own_names(self._page, own.TOOLS)
+            names = declared.own_names(self._told.page, own.TOOLS)
             shown = declared.tools(page, steering=self._options.steering, own=(), structured=self._options.structured)
             if last:
-                self._listed = self._listing_of(self._page, names)
+                self._told.listed = self._listing_of(self._told.page, names)
                 ours = {real: name for name, real in names.items()}
                 shown = [*shown, *({**tool, "name": ours[str(tool["name"])]} for tool in own.TOOLS)]
         return Body.of({**found, "tools": list(shown)})
@@ -123,8 +131,8 @@ class Proxy:
         return _Listed(names, steered, {str(tool.get("name")): tool.get("outputSchema") for tool in tools})
 
     async def _known(self, message: Message) -> _Listed:
-        """What tools there are: a call can come from a client that has not asked."""
-        if self._listed is None:
+        """What tools there are: a call can come from a client that has not asked. Where the server does not say, nothing is known."""
+        if self._told.listed is None:
             cursor: Json = None
             meta = message.params.get("_meta")
             base: dict[str, Json] = {}
@@ -133,11 +141,13 @@ class Proxy:
             while True:
                 params = base if cursor is None else {**base, "cursor": cursor}
                 ask = Message(self._routes.own_id(), "tools/list", Body.of(params) if params else None)
-                cursor = (await self._tools(ask)).object.get("nextCursor")
+                try:
+                    cursor = (await self._tools(ask)).object.get("nextCursor")
+                except RpcError:
+                    break
                 if cursor is None:
                     break
-        assert self._listed is not None
-        return self._listed
+        return self._told.listed or _Listed(declared.own_names((), own.TOOLS), frozenset(), {})
 
     async def _optional(self, message: Message, without: Mapping[str, Json]) -> Body:
         """An answer, or an empty one from a server that has nothing of the kind."""
@@ -194,7 +204,7 @@ class Proxy:
 
     async def _changed(self) -> None:
         """The tools of a server are others now."""
-        self._listed = None
+        self._told.listed = None
 
 
 def _rewritten(session: Session, asked: Asked, result: Mapping[str, Json], structured: str) -> Mapping[str, Json]:

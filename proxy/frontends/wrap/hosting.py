@@ -1,0 +1,82 @@
+"""`byref wrap --http`: the listener for clients that come over HTTP, and what stands behind it."""
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
+
+from aiohttp import web
+
+from byref.proxy.errors import ConfigError
+from byref.proxy.frontends.wrap.door import Door, place
+from byref.proxy.frontends.wrap.hops import HEADER
+from byref.proxy.frontends.wrap.proxy import Options
+from byref.proxy.frontends.wrap.relay import Relay
+from byref.proxy.frontends.wrap.servers import Local, Remote
+from byref.proxy.session import Session
+
+DRAIN = 5.0  # seconds for answers that are under way when we end
+
+
+class Site(Protocol):
+    """What answers HTTP. path: where clients find it."""
+
+    path: str
+
+    async def open(self) -> None:
+        """Before the first request."""
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Answers one request."""
+
+    async def close(self) -> None:
+        """After the last one."""
+
+
+async def serve(found: Sequence[Local | Remote], where: str, token: str, options: Options, make: Callable[[], Session],
+                pool: ThreadPoolExecutor, complain: Callable[[str], None], say: Callable[[str], None]) -> None:
+    """Listens until a signal ends it. where: `PORT` or `HOST:PORT`. make: opens the store. Raises `ConfigError` and OSError."""
+    host, port = place(where)
+    door = Door(host, token)
+    first = await asyncio.get_running_loop().run_in_executor(pool, make)
+
+    def session() -> Session:
+        return first.gateway.session(first.name, scope=first.scope, proven=False)
+
+    try:
+        site = _site(found, door, session, pool, options, complain)
+        await site.open()
+        try:
+            await _listen(site, door, port, say)
+        finally:
+            await site.close()
+    finally:
+        first.gateway.close()
+
+
+def _site(found: Sequence[Local | Remote], door: Door, session: Callable[[], Session], pool: ThreadPoolExecutor, options: Options,
+          complain: Callable[[str], None]) -> Site:
+    only = found[0]
+    if len(found) == 1 and isinstance(only, Remote):
+        return Relay(only.name, only.url, only.headers, door, session, pool, options, complain)
+    raise ConfigError("--http serves one server over streamable HTTP: give --url")
+
+
+async def _listen(site: Site, door: Door, port: int, say: Callable[[str], None]) -> None:
+    app = web.Application(client_max_size=0)
+    app.router.add_route("*", "/{path:.*}", site.handle)
+    runner = web.AppRunner(app, access_log=None, handle_signals=False, handler_cancellation=True, shutdown_timeout=DRAIN,
+                           max_line_size=HEADER, max_field_size=HEADER)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, door.host, port).start()
+        door.port = runner.addresses[0][1]
+        say(f"byref wrap: http://{f'[{door.host}]' if ':' in door.host else door.host}:{door.port}{site.path}\n")
+        ended = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(number, ended.set)
+        await ended.wait()
+    finally:
+        await runner.cleanup()
