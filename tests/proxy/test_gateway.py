@@ -276,3 +276,19 @@ def test_no_more_is_saved_than_the_harness_would_have_shown() -> None:
     with byref.open("memory:") as gateway:
         gateway.session("a").capture(tool="Bash", args={"command": "make"}, output="x of y\n" * 9000, native=2000)
         assert gateway.report().total.raw == 600
+
+
+@pytest.mark.parametrize("url", ["memory:", "file:"])
+def test_parts_put_aside_are_stored_with_the_others_and_neither_shown_nor_counted(url: str, tmp_path: Path) -> None:
+    parts = {"image": bytes(range(256)) * 400, "text": LOG, "structuredContent": "{}"}
+    with byref.open(url + str(tmp_path) * (url == "file:")) as gateway:
+        session = gateway.session("a")
+        shown = session.capture(**CALL, output=parts, call_id="1", aside=["image", "structuredContent"])
+        alone = session.capture(**CALL, output={"text": LOG}, call_id="2", began=0)
+        assert shown.texts["image"] == shown.texts["structuredContent"] == "" and shown.texts["text"] == alone.texts["text"]
+        assert session.capture(**CALL, output="another", call_id="1").text == shown.text
+        assert b"".join(session.blocks(shown.ref, "image")) == parts["image"]
+        raw = [event.numbers["raw"] for event in gateway.store.events() if event.kind == "viewed"]
+        assert raw[0] == raw[1]
+        small = session.capture(**CALL, output={"image": parts["image"], "text": "small"}, aside=["image"])
+        assert small.passed and small.ref and session.fetch(small.ref, part="text").text == "small"
