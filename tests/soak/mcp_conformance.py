@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,7 @@ SUITE, NODE = "@modelcontextprotocol/conformance@0.2.0-alpha.12", "node@22"
 ERAS = ("2025-11-25", "2026-07-28")
 LEAST = {"2025-11-25": 84, "2026-07-28": 152}  # checks that the fixture passes directly: fewer, and the fixture or the suite is broken
 SERVER = Path(__file__).parents[1] / "conformance" / "everything_server.py"
+STAMP = re.compile(r"-\d{4}-\d\d-\d\dT[\d-]+Z$")  # the end of the name of a folder of results
 LIMIT = 300  # seconds for one run of the suite, against hanging
 BYREF = [sys.executable, "-P", "-c", "from byref.proxy.frontends.cli import main; main()"]
 Checks = Counter[tuple[str, str, str]]  # (scenario, check, status): how often; the suite uses the name of a check several times
@@ -79,7 +81,7 @@ def run(command: Sequence[str], url: str, era: str, scenario: str | None = None)
         done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=False, cwd=out)
         found: Checks = Counter()
         for file in sorted(Path(out).rglob("checks.json")):
-            name = file.parent.name.removeprefix("server-").rpartition("-20")[0]
+            name = STAMP.sub("", file.parent.name).removeprefix("server-")
             found.update((name, str(check["id"]), str(check["status"])) for check in json.loads(file.read_text()))
         if not found:
             raise SystemExit(f"the suite ran no check: {done.stdout[-1000:]}{done.stderr[-1000:]}")
