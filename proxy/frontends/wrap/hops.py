@@ -55,16 +55,27 @@ async def through(request: web.Request, answer: aiohttp.ClientResponse, headers:
     """A server's answer as it comes; begun: what of it was read already."""
     response = web.StreamResponse(status=answer.status, reason=answer.reason, headers=headers)
     await response.prepare(request)
-    if begun:
-        await response.write(begun)
     try:
+        if begun:
+            await response.write(begun)
         async for piece in answer.content.iter_any():
             await response.write(piece)
-    except aiohttp.ClientPayloadError:
+    except aiohttp.ClientConnectionResetError:  # the client's end
+        return response
+    except aiohttp.ClientError:
         if request.transport is not None:
             request.transport.close()  # a body that broke off must not look whole
-        return response
-    await response.write_eof()
+    return await ended(response)
+
+
+async def ended(response: web.StreamResponse, last: bytes = b"") -> web.StreamResponse:
+    """A response to which nothing comes after this; who is gone need not get it."""
+    try:
+        if last:
+            await response.write(last)
+        await response.write_eof()
+    except aiohttp.ClientConnectionResetError:
+        pass
     return response
 
 

@@ -25,7 +25,7 @@ from byref.proxy.frontends import bodies
 from byref.proxy.frontends.wrap import codings, hops
 from byref.proxy.frontends.wrap.door import TOKEN_HEADER, Door
 from byref.proxy.frontends.wrap.events import Event, Splitter
-from byref.proxy.frontends.wrap.hops import EVENTS, HEADER, JSON, Headers, ends, line, plain, reply, through, words
+from byref.proxy.frontends.wrap.hops import EVENTS, HEADER, JSON, Headers, ended, ends, line, plain, reply, through, words
 from byref.proxy.frontends.wrap.lines import LONGEST
 from byref.proxy.frontends.wrap.messages import GONE, Body, Id, Message, RpcError, parse
 from byref.proxy.frontends.wrap.proxy import Options, Proxy, Told
@@ -269,25 +269,23 @@ class Relay:
                 if out:
                     await response.write(bytes(out))
                     out.clear()
+        except aiohttp.ClientConnectionResetError:  # the client's end, not the server's
+            return response
         except (aiohttp.ClientError, ValueError) as fault:
-            if isinstance(fault, aiohttp.ClientConnectionResetError):
-                raise  # the client's end, not the server's
             broken = words(fault)
         finally:
             if split.ids and SESSION in call.request.headers:
                 for question in call.questions.values():
                     call.client.remember(question.message)
         if not broken:
-            await response.write(bytes(split.left))
+            out += b"" if split.lost else split.left
         elif call.questions and not split.ids:
             gone = RpcError.made(GONE, f"{self.name} broke off before it answered: {broken}. How far it had come is not known.")
             for question in call.questions.values():
-                await response.write(b"event: message\ndata: " + line(Message(question.message.id, "", gone.body, True)) + b"\n\n")
+                out += b"event: message\ndata: " + line(Message(question.message.id, "", gone.body, True)) + b"\n\n"
         elif call.request.transport is not None:  # broken off for the client as well, which may take it up again
             call.request.transport.close()
-            return response
-        await response.write_eof()
-        return response
+        return await ended(response, bytes(out))
 
     def _concerns(self, call: _Call, event: Event) -> bool:
         """Whether an event has to be looked into."""
