@@ -43,7 +43,7 @@ soak: $(READY)
 	-$(PY) -m pip install --quiet --editable ".[fuzz]"
 	$(PY) tests/soak/shapes.py $(if $(SHORT),--short)
 	$(PY) tests/soak/sessions.py $(if $(SHORT),--short)
-	$(PY) tests/soak/mcp_conformance.py --direct
+	$(PY) tests/soak/mcp_conformance.py
 	$(PY) tests/soak/mcp_clients.py $(if $(SHORT),--short)
 
 bench: $(READY)
