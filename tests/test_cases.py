@@ -13,7 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ import case_harness.system  # noqa: F401 - its words join the vocabulary, and so
 from byref import errors
 from case_harness.checks import apply, has
 from case_harness.load import Part, generator, parts
+from case_harness.relayed import RelayRun
 from case_harness.results import ResultRun
 from case_harness.run import run
 from case_harness.scenario import Scenario
@@ -31,10 +32,10 @@ from case_harness.scenario import Scenario
 HARNESS = Path(__file__).parent / "case_harness"
 WITH_HARNESS = {**os.environ, "PYTHONPATH": str(HARNESS.parent)}
 NOT_DUE = {
-    "06": "the record adapters come later", "20": "the HTTP frontend comes later",
+    "06": "the record adapters come later",
 }
-NEEDS_FRONTEND = {"20"}
 MESSAGES = {"07"}  # whose outputs are MCP messages
+RELAYED = {"20"}  # whose output comes over HTTP
 # Words that qualify the check they stand beside.
 QUALIFIERS = {
     "must_return_line_containing", "must_return_nothing", "must_not_error_uncaught", "response_tokens_max", "note", "stream", "of",
@@ -53,7 +54,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     found = parts(folder) if folder.is_dir() else ()
     absent = pytest.param(None, marks=pytest.mark.skip(reason=f"no cases in {folder}: name their folder with --cases DIR"), id="absent")
     if "statement" in metafunc.fixturenames:
-        metafunc.parametrize("statement", [item for part in found if part.inputs for item in statements(part)] or [absent])
+        ready = [part for part in found if part.inputs or part.number in RELAYED]
+        metafunc.parametrize("statement", [item for part in ready for item in statements(part)] or [absent])
     elif "scenario" in metafunc.fixturenames:
         wanted = metafunc.function.__name__.split("_")[1]
         here = [pytest.param(part, id=part.case) for part in found if part.number == wanted]
@@ -69,9 +71,7 @@ def statements(part: Part) -> list[Any]:
             if word in QUALIFIERS and len(words) > 1:
                 continue
             marks = []
-            if part.number in NEEDS_FRONTEND:
-                marks.append(pytest.mark.skip(reason=f"not due: {NOT_DUE[part.number]}"))
-            elif part.number in NOT_DUE:
+            if part.number in NOT_DUE:
                 marks.append(pytest.mark.xfail(strict=False, reason=f"not due: {NOT_DUE[part.number]}"))
             found.append(pytest.param((part, word, entry), id=f"{part.id}-{number}-{word}", marks=marks))
     return found
@@ -80,10 +80,26 @@ def statements(part: Part) -> list[Any]:
 def test_case(statement: tuple[Part, str, Mapping[str, Any]]) -> None:
     part, word, entry = statement
     assert has(word), f"the harness does not know the word {word!r}"
-    apply(word, entry, message(part) if part.number in MESSAGES else run(part))
+    apply(word, entry, message(part) if part.number in MESSAGES else relay(part) if part.number in RELAYED else run(part))
 
 
 message = functools.cache(ResultRun)
+
+
+@functools.cache
+def relay(part: Part) -> RelayRun:
+    started.append(RelayRun(part))
+    return started[-1]
+
+
+started: list[RelayRun] = []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _ends() -> Iterator[None]:
+    yield
+    while started:
+        started.pop().close()
 
 
 def entry_of(part: Part, word: str) -> Any:
@@ -221,5 +237,5 @@ def test_the_harness_knows_every_word_of_the_cases(request: pytest.FixtureReques
     folder = Path(request.config.getoption("--cases"))
     if not folder.is_dir():
         pytest.skip(f"no cases in {folder}: name their folder with --cases DIR")
-    words = {word for part in parts(folder) if part.number not in NEEDS_FRONTEND for entry in part.checks for word in entry}
+    words = {word for part in parts(folder) for entry in part.checks for word in entry}
     assert {word for word in words if not has(word)} - QUALIFIERS - OF_SCENARIOS == set()
