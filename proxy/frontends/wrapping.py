@@ -56,6 +56,7 @@ def chosen(args: argparse.Namespace) -> list[servers.Local | servers.Remote]:
 
 def _run(args: argparse.Namespace) -> int:
     found = chosen(args)
+    fill_standard()  # or one of ours would stand where stderr is closed
     return asyncio.run(_serve(found, args) if args.http is None else _host(found, args))
 
 

@@ -5,7 +5,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from byref.proxy.frontends.wrap.lines import Gone
+from byref.proxy.frontends.wrap.lines import Gone, Unsent
 from byref.proxy.frontends.wrap.messages import INTERNAL_ERROR, Body, Id, Message, RpcError, parse
 
 CANCELLED = "notifications/cancelled"
@@ -54,10 +54,10 @@ class Endpoint:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def request(self, number: Id, method: str, params: Body | None) -> Body:
-        """Asks the other side, under an id that no other request of ours bears now. Raises `RpcError` or `Gone`."""
+        """Asks the other side, under an id that no other request of ours bears now. Raises `RpcError`, `Unsent` or `Gone`."""
         key = str(number)
         if self.gone:
-            raise Gone(self.gone)
+            raise Unsent(self.gone)
         if key in self._asked:
             raise RpcError.made(INTERNAL_ERROR, f"the id {key[:64]} is in use")
         answer: asyncio.Future[Body] = asyncio.get_running_loop().create_future()

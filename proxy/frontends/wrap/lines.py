@@ -18,6 +18,10 @@ class Gone(Exception):
     """The other side is gone; the text says why."""
 
 
+class Unsent(Gone):
+    """The other side was gone before it got anything of what was sent."""
+
+
 class Reader(asyncio.Protocol):
     """Lines from a pipe, in order. What is not read yet is bounded: a writer that floods has to wait."""
 
@@ -125,7 +129,7 @@ class Writer(asyncio.BaseProtocol):
     async def send(self, message: Message) -> None:
         """Writes a message; returns once there is room for another. Raises `Gone`."""
         if self._lost or self._transport is None or self._transport.is_closing():
-            raise Gone("closed its input")
+            raise Unsent("closed its input")
         pieces = list(message.pieces())
         if sum(map(len, pieces)) < 1 << 16:
             self._transport.write(b"".join(pieces))

@@ -12,7 +12,7 @@ import subprocess
 import threading
 from collections.abc import Mapping, Sequence
 
-from byref.proxy.frontends.wrap.lines import Gone, Reader, Writer, reading, writing
+from byref.proxy.frontends.wrap.lines import Reader, Unsent, Writer, reading, writing
 from byref.proxy.frontends.wrap.messages import Message
 
 GRACE = 1.0  # seconds for a server to end once its stdin is closed, and again once it got TERM
@@ -54,16 +54,13 @@ class Process:
 
     async def why(self) -> str:
         """Why no more can come, once `receive` has said so."""
-        try:
-            await asyncio.wait_for(self._ended.wait(), LINGER)
-        except TimeoutError:
-            pass
+        await self._end(LINGER)
         return self._exit() or self._reader.ended
 
     async def send(self, message: Message) -> None:
         """Sends a message. Raises `Gone`."""
         if self._ended.is_set():
-            raise Gone(self._exit())
+            raise Unsent(self._exit())
         await self._writer.send(message)
 
     async def close(self) -> None:
@@ -71,17 +68,22 @@ class Process:
         try:
             self._writer.close()
             for number in (signal.SIGTERM, signal.SIGKILL):
-                try:
-                    await asyncio.wait_for(self._ended.wait(), GRACE)
+                if await self._end(GRACE):
                     break
-                except TimeoutError:
-                    self._signal(number)
+                self._signal(number)
             else:
-                await asyncio.wait_for(self._ended.wait(), GRACE)
-        except TimeoutError:
-            pass
+                await self._end(GRACE)
         finally:
             self.kill()
+
+    async def _end(self, limit: float) -> bool:
+        """Whether it has ended, waited for so many seconds."""
+        try:
+            async with asyncio.timeout(limit):
+                await self._ended.wait()
+        except TimeoutError:
+            return False
+        return True
 
     def kill(self) -> None:
         """Ends the whole group at once, and its guard."""

@@ -22,10 +22,7 @@ class Stdio:
         given, taken = os.dup(0), os.dup(1)
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, 0)
-        try:
-            os.dup2(2, 1)
-        except OSError:  # stderr is closed
-            os.dup2(null, 1)
+        os.dup2(2, 1)
         os.close(null)
         reader = await reading(os.fdopen(given, "rb", 0))
         try:
@@ -58,7 +55,8 @@ class Stdio:
         """Waits for the last answers to leave, and closes."""
         if self._writer is not None:
             try:
-                await asyncio.wait_for(self._writer.flushed(), FLUSH)
+                async with asyncio.timeout(FLUSH):
+                    await self._writer.flushed()
             except TimeoutError:
                 pass
             self._writer.close()

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from byref.proxy.contracts import Json
-from byref.proxy.frontends.wrap.lines import Gone
+from byref.proxy.frontends.wrap.lines import Unsent
 from byref.proxy.frontends.wrap.messages import INVALID_REQUEST, VERSION_KEY, Body, Message
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Session:
     async def send(self, message: Message) -> None:
         """Sends a message. Raises `Gone`."""
         if self._why:
-            raise Gone(self._why)
+            raise Unsent(self._why)
         from mcp.shared.message import ClientMessageMetadata, SessionMessage
         from mcp_types import jsonrpc_message_adapter
         if message.method and message.id is not None:

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from byref.proxy.contracts import Json
 from byref.proxy.frontends.wrap.endpoint import Endpoint, Handler, Wire
-from byref.proxy.frontends.wrap.lines import Gone
+from byref.proxy.frontends.wrap.lines import Gone, Unsent
 from byref.proxy.frontends.wrap.messages import GONE, Body, Id, Message, RpcError
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 30.0  # seconds before an attempt that follows a failed one
@@ -90,7 +90,8 @@ class Upstream:
             if asyncio.get_running_loop().time() - started > STEADY:
                 pause = FIRST_PAUSE
             try:
-                await asyncio.wait_for(self._poke.wait(), pause)
+                async with asyncio.timeout(pause):
+                    await self._poke.wait()
             except TimeoutError:
                 pass
             pause = min(pause * 2, LONGEST_PAUSE)
@@ -105,7 +106,8 @@ class Upstream:
         reading = asyncio.ensure_future(live.run())
         try:
             try:
-                await asyncio.wait_for(self._owner.welcome(self, live), HELLO)
+                async with asyncio.timeout(HELLO):
+                    await self._owner.welcome(self, live)
             except (RpcError, Gone, TimeoutError) as fault:
                 return False, f"did not take up the conversation: {_words(fault)}"
             self._live = live
@@ -148,7 +150,8 @@ class Upstream:
             return self._live
         self._poke.set()
         try:
-            await asyncio.wait_for(self._change.wait(), PATIENCE)
+            async with asyncio.timeout(PATIENCE):
+                await self._change.wait()
         except TimeoutError:
             pass
         if self._live is None:
@@ -159,7 +162,11 @@ class Upstream:
         """Its answer to a request. Raises `RpcError`, also where it is not there or ends before it has answered."""
         live = await self.endpoint()
         try:
-            return await live.request(number, method, params)
+            try:
+                return await live.request(number, method, params)
+            except Unsent as fault:  # it was gone already: its next life can be asked
+                live.gone = live.gone or str(fault)
+                return await (await self.endpoint()).request(number, method, params)
         except Gone as fault:
             raise RpcError.made(GONE, f"{self.name} {fault}, before it answered: how far it had come is not known. "
                                       "It is being started again, and has lost what it held in memory.") from None
