@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from byref.proxy import config
 from byref.proxy.errors import ConfigError
+from byref.proxy.frontends.child import fill_standard
 from byref.proxy.frontends.command import Command, say
 from byref.proxy.frontends.held import complain
 from byref.proxy.frontends.wrap import servers
