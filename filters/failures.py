@@ -67,11 +67,13 @@ _COUNTED = ("failed", "passed", "error", "warning")
 _PLACED = re.compile(r"[\w/]\.\w{1,8}[:(]\d+|\bline \d+|::")
 _POSITION = re.compile(r"[ \t]+\d+:\d+[ \t]")  # line and column of a file that is named above
 _NUMBER = re.compile(r"\d+")
+_TRACEBACK = "Traceback (most recent call last):"
 _MANY = 50  # distinct failures of one template, from which a number that is another in most of them is an id
 _VALUES = 12  # different values that a number may have and be no id: a code, a host, an attempt
 _TELLING = 16  # failures of such a template that stand
 FOOT = 12  # lines at the end that may hold a summary
 _AROUND = 9  # indented lines to each side of a failure
+_BESIDE = 3  # pieces to each side within its line
 
 
 def masked(line: str) -> str:
@@ -102,16 +104,19 @@ def suspects(texts: list[str]) -> list[int]:
         line = bisect_right(ends, hit.start())
         if (not found or found[-1] != line) and _counts(texts[line]):
             found.append(line)
-    raised = [_raised(texts, line) for line in found if texts[line].endswith("Traceback (most recent call last):")]
+    raised = [_raised(texts, line) for line in found if texts[line].endswith(_TRACEBACK)]
     return sorted({*found, *raised}) if raised else found
 
 
 def _raised(texts: list[str], line: int) -> int:
-    """The line under the frames of a Python traceback: an exception may have any name."""
-    end = line + 1
-    while end < len(texts) and texts[end][:1] in (" ", "\t"):
+    """The line under the frames of a Python traceback, which may all be indented: an exception may have any name."""
+    before = texts[line][:-len(_TRACEBACK)]
+    end, inside = line + 1, len(before)
+    if end < len(texts) and not texts[end].startswith(before):  # of a log, which stamps the first line alone
+        before, inside = "", 0
+    while end < len(texts) and texts[end].startswith(before) and texts[end][inside:inside + 1] in (" ", "\t"):
         end += 1
-    return end if line + 1 < end < len(texts) else line
+    return end if line + 1 < end < len(texts) and texts[end].startswith(before) and texts[end].strip() else line
 
 
 def is_failure(line: str) -> bool:
@@ -132,7 +137,8 @@ def mark(units: Units, indexes: list[int]) -> None:
     """Ranks failures as MUST; of those that say the same, the first and the last, the first with the count.
 
     indexes: ascending. Marking more of them later takes in those that were marked before.
-    Of many that differ in ids alone the telling ones stand; gaps state the number of the others.
+    Of many that differ in ids alone the telling ones stand; gaps state the number of the others. What a failure says on further
+    lines, and warnings that a rule wants to stand, count as none.
     """
     first: dict[str, list[int]] = {}
     if units.marked:  # by a shape before: what says the same is told together
@@ -140,12 +146,14 @@ def mark(units: Units, indexes: list[int]) -> None:
             units.failures.pop(i, None)
             units.repeats.pop(i, None)
         indexes = sorted({*units.marked, *indexes})
-    units.marked, units.failing = indexes, len(indexes)
+    counted = {i for i in indexes if not _says_more(units, i)}
+    units.marked, units.failing = indexes, len(counted)
     for i, place in zip(indexes, _places(units, indexes), strict=True):
         first.setdefault(masked(units.texts[i]) + place, []).append(i)
     ordinary = alike(list(first)) if len(first) > _MANY else frozenset()
     for k, same in enumerate(first.values()):
-        units.failures[same[0]] = 1
+        if same[0] in counted:
+            units.failures[same[0]] = 1
         if len(same) > 2:
             units.repeats[same[0]] = (len(same), units.address(same[-1], same[-1]))
         if k not in ordinary:
@@ -153,6 +161,13 @@ def mark(units: Units, indexes: list[int]) -> None:
                 _neighbours(units, i)
             for i in (same[0], same[-1]):
                 units.rank[i] = max(units.rank[i], MUST)
+
+
+def _says_more(units: Units, i: int) -> bool:
+    """Whether a failing line is no failure of its own: above the frames of a trace, a further line of an assertion, a warning."""
+    text = units.texts[i]
+    return text.endswith(_TRACEBACK) or (text[:4] == "E   " and i > 0 and units.texts[i - 1][:4] == "E   ") or (
+        i in units.ruled and "warn" in text.casefold())
 
 
 def _places(units: Units, indexes: list[int]) -> Iterator[str]:
@@ -211,7 +226,17 @@ def mark_summary(units: Units) -> None:
 
 
 def _neighbours(units: Units, i: int) -> None:
-    """The indented lines around a failure come along: the frames of a trace, what a test logged before it failed."""
+    """The indented lines around a failure come along: the frames of a trace, what a test logged before it failed. And of a long line,
+    what it says before and after the sign of it."""
+    if units.glued is not None and not units.rendered:
+        k = i
+        while k > max(0, i - _BESIDE) and units.glued[k]:
+            k -= 1
+            units.rank[k] = max(units.rank[k], ANCHOR)
+        k = i + 1
+        while k < min(len(units.texts), i + 1 + _BESIDE) and units.glued[k]:
+            units.rank[k] = max(units.rank[k], ANCHOR)
+            k += 1
     for step in (-1, 1):
         for k in range(i + step, i + step * _AROUND, step):
             if not (0 <= k < len(units.texts) and units.texts[k][:1] in (" ", "\t") and units.rank[k] == PLAIN and units.worth[k] >= 0):

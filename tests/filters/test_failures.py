@@ -4,6 +4,7 @@ from __future__ import annotations
 import pytest
 
 from byref.filters.failures import is_failure, is_summary, mark, mark_summary, masked, suspects
+from byref.filters.lines import split
 from byref.filters.units import ALWAYS, ANCHOR, MUST, PLAIN, Units
 
 FAULTS = [
@@ -171,3 +172,40 @@ def test_what_other_tools_say_of_failures(line: str) -> None:
     '<testsuite errors="0" failures="0">', "HTTP/1.1 204 No Content", '{"level":30,"msg":"fine"}', "src/main.go:10: func main()"])
 def test_what_names_no_failure(line: str) -> None:
     assert not is_failure(line)
+
+
+@pytest.mark.parametrize("before", ["", "  ", "    | ", "[w] "])
+def test_under_a_traceback_stands_what_was_raised_whatever_its_name_and_indentation(before: str) -> None:
+    rows = ["start", *(before + row for row in ("Traceback (most recent call last):", '  File "a.py", line 1, in f', "    g()", "Stop: 4")),
+            "", "end"]
+    assert suspects(rows) == [1, 4]
+
+
+def test_a_traceback_that_a_log_stamps_once_ends_where_it_does() -> None:
+    rows = ["10:00 worker Traceback (most recent call last):", '  File "a.py", line 1, in f', "    g()", "Stop: 4", "10:01 worker fine"]
+    assert suspects(rows) == [0, 3]
+    assert suspects(["Traceback (most recent call last):", '  File "a.py", line 1, in f', "", "fine"]) == [0], "nothing was raised in sight"
+
+
+def test_a_failure_counts_once_however_many_lines_say_it() -> None:
+    texts = ["E   AssertionError: x", "E   assert 1 == 2", "E    +  where 1 = f()", "Traceback (most recent call last):", "  File",
+             "KeyError: 4"]
+    cut = units(texts)
+    mark(cut, [0, 1, 2, 3, 5])
+    assert cut.failures == {0: 1, 5: 1} and cut.failing == 2 and [cut.rank[i] for i in (0, 1, 2, 3, 5)] == [MUST] * 5
+
+
+def test_a_warning_that_a_rule_wants_to_stand_is_no_failure() -> None:
+    cut = units(["a.c:3:5: warning: unused variable", "a.c:4:5: undefined x"])
+    cut.ruled = {0, 1}
+    mark(cut, [0, 1])
+    assert cut.failures == {1: 1} and cut.failing == 1 and list(cut.rank) == [MUST, MUST]
+
+
+def test_what_a_long_line_says_beside_the_sign_of_its_failure_comes_along() -> None:
+    text = "word " * 200 + "ERROR disk full " + "more " * 500 + "\nfine\n"
+    cut = split(text).units()
+    mark(cut, suspects(cut.texts))
+    at = next(i for i, row in enumerate(cut.texts) if "ERROR" in row)
+    assert cut.rank[at] == MUST and all(cut.rank[i] == ANCHOR for i in (*range(at - 3, at), *range(at + 1, at + 4)))
+    assert cut.rank[at + 4] == PLAIN, "no more of it than that"
