@@ -21,6 +21,7 @@ from byref.proxy.gateway import open as open_gateway
 from byref.proxy.session import Session
 
 THREADS = 4  # results that are stored and viewed at once
+LINGER = 1.0  # seconds for the last answers, once the client has closed our stdin: clients wait two
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
@@ -92,7 +93,7 @@ async def _serve(found: Sequence[servers.Local | servers.Remote], args: argparse
 
     proxy = Proxy(routes, session, pool, Options(not args.no_steering, args.structured))
     wire = await Stdio.open()
-    routes.client = client = Endpoint(wire, proxy, complain)
+    routes.client = client = Endpoint(wire, proxy, complain, LINGER)
     serving = asyncio.ensure_future(client.run())
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -45,8 +45,10 @@ class Handler(Protocol):
 class Endpoint:
     """Reads a wire until it ends, and answers."""
 
-    def __init__(self, wire: Wire, handler: Handler, complain: Callable[[str], None]) -> None:
+    def __init__(self, wire: Wire, handler: Handler, complain: Callable[[str], None], linger: float = 0.0) -> None:
+        """linger: seconds for answers under way, once the other side says no more."""
         self.wire = wire
+        self._linger = linger
         self.gone = ""  # why the other side is gone; empty while it is there
         self._handler, self._complain = handler, complain
         self._asked: dict[str, asyncio.Future[Body]] = {}
@@ -87,6 +89,8 @@ class Endpoint:
                     continue
                 for message in messages:
                     await self._take(message)
+            if self._linger and self._tasks:
+                await asyncio.wait(self._tasks, timeout=self._linger)
             return await self.wire.why()
         finally:
             self.gone = await self.wire.why() or "closed the connection"

@@ -146,3 +146,14 @@ def test_a_second_request_under_an_id_that_waits_is_an_error() -> None:
         await wire.came.put(b'{"id":1,"result":{}}')
         await first
     conversing(test)
+
+
+def test_answers_under_way_are_given_although_no_more_is_asked() -> None:
+    async def run() -> list[Message]:
+        wire = Wire()
+        point = Endpoint(wire, Handler(), print, 0.05)
+        for line in (b'{"id":1,"method":"echo"}', b'{"id":2,"method":"slow"}', None):
+            await wire.came.put(line)
+        await point.run()
+        return wire.sent
+    assert [message.id for message in asyncio.run(run())] == [1]
