@@ -10,6 +10,7 @@ import stat
 
 from byref.proxy.contracts import Blob, Buffer
 from byref.proxy.errors import Invalid
+from byref.proxy.text import to_text as to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,11 +45,6 @@ def to_bytes(text: str) -> bytes:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         return b"".join(bytes([ord(c) - 0xDC00]) if "\udc80" <= c <= "\udcff" else c.encode("utf-8", "surrogatepass") for c in text)
-
-
-def to_text(data: bytes) -> str:
-    """UTF-8, with a surrogate for each byte that is not: `to_bytes` gives the same bytes back."""
-    return data.decode("utf-8", "surrogateescape")
 
 
 class Raw:

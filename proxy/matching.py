@@ -3,8 +3,7 @@ from __future__ import annotations
 
 from byref.proxy.contracts import dataclass
 from byref.proxy.errors import Invalid
-from byref.proxy.intake import to_text
-from byref.proxy.text import estimate, pattern
+from byref.proxy.text import estimate, pattern, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -130,6 +130,11 @@ def subwords(term: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+", term))
 
 
+def to_text(data: bytes) -> str:
+    """UTF-8, with a surrogate for each byte that is not, so that the same bytes can be had back."""
+    return data.decode("utf-8", "surrogateescape")
+
+
 def project(text: str) -> str:
     """The one way by which layers, signatures, ledger and logs read text. The identity for now; later it redacts."""
     return text

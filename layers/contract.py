@@ -1,0 +1,158 @@
+"""What layers and the orchestrator say to each other. A layer is a module of this folder with a function `layer`.
+
+`layer(folder) -> Layer` makes the layer of one scope. folder: where it may keep files, made by the caller and the layer's alone;
+None keeps all in memory. A module imports what is heavy (numpy, a model) only in the methods that need it, and where that is not
+installed its status says so in `missing` and `applies` is False.
+
+`search` and `apply` block: the orchestrator calls each in a thread of its own. They ask `Budget.late` (`cancel.is_set()`) between
+steps of a few milliseconds, and return what they have when it says so. What is scored is integers, the same on every machine.
+"""
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from byref.proxy.contracts import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from threading import Event
+
+    from byref.proxy.contracts import Output, Source
+    from byref.proxy.query import Query
+
+GENERATE, REFINE = "generate", "refine"  # roles: candidates from the scope; scores of given candidates
+# Modules of the folder that are no layers.
+PARTS = frozenset({"contract", "orchestrator", "ranking", "sidecar", "chunking", "segments"})
+WHOLE = 10_000  # basis points: all of it
+
+
+class Span(NamedTuple):
+    """Bytes of a blob, half-open: the one coordinate that all layers share."""
+
+    blob: str
+    start: int
+    end: int
+
+
+class Hit(NamedTuple):  # made by the ten thousand: a tuple takes a tenth of a record's time
+    """What a layer says of a span. score: comparable within this layer's answer alone, more is better. signal: what it is shown as.
+
+    terms: the query's terms that stand there, as bits in the order of `Query.terms`; near: those beside it too. line, last: numbers
+    of its lines, 1-based, where the layer knows them, else 0. exact: the whole query stands there, 2 to the letter, 1 in other case.
+    """
+
+    span: Span
+    score: int
+    signal: str
+    terms: int = 0
+    near: int = 0
+    line: int = 0
+    last: int = 0
+    exact: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A blob of a scope, by the newest output that holds it. age: outputs of the search that are newer; part: its index there."""
+
+    blob: str
+    size: int
+    output: Output
+    age: int
+    part: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What one search looks at, filters applied: no layer may say anything of a blob that is not in it.
+
+    name: of the isolation boundary. outputs: newest first. held: its blobs by digest, newest first, without images and what is empty.
+    open: the bytes of a blob; raises `Unknown` or `Corrupt`. named: the caller named these outputs. total: bytes held.
+    """
+
+    name: str
+    outputs: Sequence[Output]
+    held: Mapping[str, Held]
+    open: Callable[[str], Source]
+    named: bool = False
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How long a layer may take, and how many hits are of use. until: on the clock, in seconds. cancel: nobody waits any more."""
+
+    until: float
+    cancel: Event
+    clock: Callable[[], float]
+    hits: int = 200
+
+    def late(self) -> bool:
+        return self.cancel.is_set() or self.clock() >= self.until
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """The answer of a layer. hits: best first. searched: digests of the scope that it looked at whole; None for all of them.
+
+    whole: False where time ran out. places: how often each term of the query stands there, from a layer that counted them; else
+    empty. faults: refs that cannot be read. note: to be said beside it.
+    """
+
+    hits: Sequence[Hit]
+    searched: frozenset[str] | None = None
+    whole: bool = True
+    places: tuple[int, ...] = ()
+    faults: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LayerStatus:
+    """What a layer is and how far it came. role: generate, refine, or both joined by +. origin: what it computes with.
+
+    coverage: basis points of the scope's bytes that it has processed. accepts: the form of query. latency_ms: of a search over
+    this scope, roughly. missing: what is not there and how to get it; empty where nothing is.
+    """
+
+    name: str
+    version: str
+    role: str
+    origin: str
+    granularity: str
+    coverage: int
+    accepts: str
+    latency_ms: int
+    missing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A blob for an index. shape: of the output that holds it; its chunks are `byref.layers.chunking.chunks(data, shape)`."""
+
+    blob: str
+    source: Source
+    shape: str
+
+
+class Layer(Protocol):
+    """An independent producer of signals over one scope. May be used from many threads at once.
+
+    name: as its module's. version: of its chunking, model and scores together: another version is another index.
+    """
+
+    name: str
+    version: str
+    roles: frozenset[str]
+
+    def applies(self, scope: Scope, query: Query) -> bool:
+        """Whether it has anything to say; False is told as skipped."""
+    def status(self, scope: Scope) -> LayerStatus: ...
+    def search(self, query: Query, scope: Scope, budget: Budget, candidates: Sequence[Hit] | None = None) -> Contribution:
+        """Hits of the scope; of a layer that refines, scores of the candidates' spans, or of spans inside them."""
+    def indexed(self) -> frozenset[str]:
+        """Digests that need no `apply` any more; empty where it keeps no index."""
+    def apply(self, add: Sequence[Added], remove: Sequence[str], cancel: Event) -> None:
+        """Takes blobs in and lets others go, leaving no byte of them. Idempotent; a cancel loses at most what was not yet written."""
+    def close(self) -> None: ...
