@@ -119,6 +119,8 @@ def _delimited(rows: list[str], places: list[int], call: Call, media: str) -> Fo
     asked = named or program(call) in _PROGRAMS
     whole = _joined(rows, places)
     for sign in ("\t", ",", ";", "|"):
+        if sum([sign in row for row in whole.values()]) * 10 < len(whole) * 7:  # most have none
+            continue
         counts = [_count(row, sign) for row in whole.values()]
         usual, often = Counter(counts).most_common(1)[0]
         if usual < (1 if asked else 2) or often * 10 < len(counts) * (7 if named else 9):

@@ -4,6 +4,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from functools import cache
+from heapq import heapify, heappop, heappush
 
 from byref.filters import shapes
 from byref.filters.lines import clean
@@ -11,6 +12,7 @@ from byref.filters.units import Shape, Units
 from byref.proxy.contracts import Call
 
 _CERTAIN, _HINTED = 101, 29  # confidence in a shape that a rule names: where it sees itself, and where it does not
+_MOST = 100  # confidence of any shape, at most
 SAMPLE = 4000  # characters that a shape may look at to say how sure it is
 
 
@@ -29,10 +31,17 @@ def detect(text: str, call: Call, media: str = "text/plain", first: str = "") ->
     sample = text[:SAMPLE]
     if "\x1b" in sample or "\r" in sample:
         sample = "\n".join([clean(row) for row in sample.split("\n")])
-    sure = ((shape.match(call, media, sample), shape) for shape in known())
-    ranked = sorted(((-(value if shape.name != first else _CERTAIN if value else _HINTED), shape.name, shape) for value, shape in sure),
-                    key=lambda entry: entry[:2])
-    for _, name, shape in ranked:
+    plain = media == "text/plain"
+    # the least that may stand in the order before a shape: a shape is asked how sure it is once that could put it first
+    waiting = [(-(_CERTAIN if shape.name == first else getattr(shape, "most", _MOST) if plain else _MOST), shape.name, False, shape)
+               for shape in known()]
+    heapify(waiting)
+    while waiting:
+        _, name, asked, shape = heappop(waiting)
+        if not asked:
+            sure = shape.match(call, media, sample)
+            heappush(waiting, (-(sure if name != first else _CERTAIN if sure else _HINTED), name, True, shape))
+            continue
         units = shape.units(text, call)
         if units is not None:
             return name, units

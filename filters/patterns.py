@@ -1,9 +1,41 @@
-"""Our own constants as patterns: one alternative a line reads better than one line of alternatives."""
+"""Patterns: our own constants one alternative a line, and the places of RE2's matches without an object for each."""
 from __future__ import annotations
 
 import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from byref.proxy.text import Pattern
 
 
 def any_of(*alternatives: str, flags: re.RegexFlag = re.NOFLAG, opening: str = "") -> re.Pattern[str]:
     """A pattern that matches where any of the alternatives does. opening: what all start with; where it is missing, none is tried."""
     return re.compile(f"(?={opening})(?:{'|'.join(alternatives)})" if opening else "|".join(alternatives), flags)
+
+
+def captures(pattern: Pattern, data: bytes) -> list[list[tuple[int, int]]]:
+    """Where a pattern and each of its groups match, in order, one after the other: what `finditer` finds, in half its time.
+
+    (-1, -1) stands for a group that takes no part. google-re2 makes a generator and three objects of each match; below them is one
+    call that returns its places. Where a version has no such call, `finditer` is asked.
+    """
+    match = getattr(getattr(pattern, "_regexp", None), "Match", None)
+    if match is None:
+        return [[found.span(group) for group in range(len(found.groups()) + 1)] for found in pattern.finditer(data)]
+    from re2 import _re2
+    anywhere, at, size = _re2.RE2.Anchor.UNANCHORED, 0, len(data)
+    out: list[list[tuple[int, int]]] = []
+    found = match(anywhere, data, 0, size)
+    while found[0][0] >= 0:
+        out.append(found)
+        if at == size:
+            break
+        end = found[0][1]
+        at = end if end > at else at + 1
+        found = match(anywhere, data, at, size)
+    return out
+
+
+def spans(pattern: Pattern, data: bytes) -> list[tuple[int, int]]:
+    """Where a pattern matches, in order, one after the other."""
+    return [places[0] for places in captures(pattern, data)]

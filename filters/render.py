@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import compress
@@ -27,6 +28,8 @@ _NAMES = 2400  # characters of names in one gap: beyond, they are a list and no 
 _FAMILY = 3
 _NOISE = -20  # quarters of worth by structure, as of progress and of what passed: a quarter of it counts for names
 _CANDIDATES = 200  # names that are tried for one gap
+_LEAST = 5  # characters of room for a name and the blank before it
+_SPARSE = 8  # a gap with fewer terms than one in so many of all names: these are sorted, else all names are looked at
 _SHORT = 14  # characters of a program's name in a head
 _HEAD = 20  # tokens of a head, at most
 _NO_DIGITS = {digit: None for digit in range(48, 58)}
@@ -80,7 +83,7 @@ class _Cut:
         return set(compress(self.units.keys, self.selection.keep)) - {""}
 
     def shown_terms(self) -> set[str]:
-        return set().union(self.named, *compress(self.selection.rows, self.selection.keep))
+        return self.selection.visible() | self.named
 
     def all_lines(self) -> set[str]:
         return set(self.units.keys)
@@ -116,18 +119,17 @@ def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan, main: 
     cut = _Cut(raw, shape, units, select(units, call, seen, plan), main)
     out: list[str] = []
     keep, n = cut.selection.keep, len(units.texts)
-    nameable = names(cut.selection)
+    nameable = names(cut.selection) if 0 in keep else {}
+    repeated, failing = sorted(units.repeats), sorted(units.failures)
     i = 0
     while i < n:
-        j = i
+        j = keep.find(not keep[i], i)
+        j = j if j >= 0 else n
         if keep[i]:
-            while j < n and keep[j]:
-                j += 1
-            _block(out, units, i, j)
+            _block(out, units, i, j, _among(repeated, i, j))
         else:
-            while j < n and not keep[j]:
-                j += 1
-            out.append(_gap(cut, part, i, j, nameable, plan) + "\n")
+            failures = sum([units.failures[k] for k in _among(failing, i, j)])
+            out.append(_gap(cut, part, i, j, nameable, plan, failures) + "\n")
         i = j
     text = "".join(out)
     if text.endswith("\n") and source.size and source.read(source.size - 1) != b"\n":
@@ -163,10 +165,18 @@ def _count_words(text: str) -> int:
     return len(mapped(text, _LETTERS).split())
 
 
-def _block(out: list[str], units: Units, i: int, j: int) -> None:
-    """Writes units i to j-1: shared heads once, line numbers at the start, every tenth line, and where counting on fails."""
+def _among(places: list[int], i: int, j: int) -> list[int]:
+    """Those from i to j-1. places: ascending."""
+    return places[bisect_left(places, i):bisect_left(places, j)]
+
+
+def _block(out: list[str], units: Units, i: int, j: int, repeated: list[int]) -> None:
+    """Writes units i to j-1: shared heads once, line numbers at the start, every tenth line, and where counting on fails.
+
+    repeated: those among them that stand for later ones.
+    """
     texts, labels, heads, glued = units.texts, units.labels, units.heads, units.glued
-    if labels is None and heads is None and glued is None and not any([i <= k < j for k in units.repeats]):
+    if labels is None and heads is None and glued is None and not repeated:
         out.append(_escaped("\n".join(texts[i:j])) + "\n")
         return
     first = True
@@ -209,8 +219,11 @@ def _block(out: list[str], units: Units, i: int, j: int) -> None:
         out.append(repeat)
 
 
-def _gap(cut: _Cut, part: Part, i: int, j: int, nameable: dict[str, int], plan: Plan) -> str:
-    """The marker of units i to j-1: address, count, and the terms inside that stand nowhere else."""
+def _gap(cut: _Cut, part: Part, i: int, j: int, nameable: dict[str, int], plan: Plan, failures: int) -> str:
+    """The marker of units i to j-1: address, count, and the terms inside that stand nowhere else.
+
+    nameable: in the order in which gaps name them, ascending. failures: how many have their first report there.
+    """
     units, selection = cut.units, cut.selection
     address = units.address(i, j - 1)
     count = _count(units, i, j)
@@ -219,14 +232,15 @@ def _gap(cut: _Cut, part: Part, i: int, j: int, nameable: dict[str, int], plan: 
     if min(units.worth[i:j]) <= _NOISE:
         hidden -= sum([len(text) for text, base in zip(units.texts[i:j], units.worth[i:j], strict=True) if base <= _NOISE]) * 3 // 4
     room = min(_NAMES, hidden * plan.scent // 100)
-    inside = nameable.keys() & set().union(*selection.rows[i:j])
-    said = []
+    said: list[str] = []
     families: dict[str, int] = {}  # of names that differ in digits alone, two say what the others are
-    for term in sorted(inside, key=nameable.__getitem__)[:_CANDIDATES]:
-        if room < 5:
+    for term in _candidates(nameable, selection.rows[i:j]) if room >= _LEAST else ():
+        if room < _LEAST:
             break
-        family = term.translate(_NO_DIGITS)
-        if len(term) + 1 <= room and families.get(family, 0) < _FAMILY and "«" not in term and "»" not in term:
+        if len(term) >= room or "«" in term or "»" in term:
+            continue
+        family = term if term.isalpha() else term.translate(_NO_DIGITS)
+        if families.get(family, 0) < _FAMILY:
             families[family] = families.get(family, 0) + 1
             said.append(term)
             room -= len(term) + 1
@@ -234,7 +248,7 @@ def _gap(cut: _Cut, part: Part, i: int, j: int, nameable: dict[str, int], plan: 
             del nameable[term]
     prefix = "" if cut.main else part.name + ":"
     what = f" {count} {units.name}" if units.name != "lines" and count else ""
-    failures = _failures(units, i, j)
+    failures += _records(units, i, j) if units.rendered else 0
     if failures:
         what += f" {failures} failures" if failures > 1 else " 1 failure"
     cut.fewer -= 8 + len(what) // 4 + sum(map(len, said)) // 3
@@ -248,10 +262,17 @@ def _count(units: Units, i: int, j: int) -> int:
     return units.glued[i:j].count(0) if units.glued is not None else j - i
 
 
-def _failures(units: Units, i: int, j: int) -> int:
-    """How many distinct failures have their first report among units i to j-1. Ranks tell it of records alone: a heading is no failure."""
-    found = sum([count for k, count in units.failures.items() if i <= k < j])
-    return found + (sum(units.rank[k] in (MUST, ALWAYS) and k not in units.failures for k in range(i, j)) if units.rendered else 0)
+def _candidates(nameable: dict[str, int], rows: list[list[str]]) -> list[str]:
+    """The terms of some units that may be named, in order, as many as are tried."""
+    terms = set().union(*rows)
+    if len(terms) * _SPARSE > len(nameable):
+        return [term for term in nameable if term in terms][:_CANDIDATES]
+    return sorted(nameable.keys() & terms, key=nameable.__getitem__)[:_CANDIDATES]
+
+
+def _records(units: Units, i: int, j: int) -> int:
+    """How many of units i to j-1 report a failure by their rank. Ranks tell it of records alone: a heading is no failure."""
+    return sum(units.rank[k] in (MUST, ALWAYS) and k not in units.failures for k in range(i, j))
 
 
 def _escaped(text: str) -> str:

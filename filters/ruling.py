@@ -12,12 +12,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import accumulate
+from itertools import accumulate, compress
 from operator import add
 
 from byref.filters.argv import Words, begins, commands, module, name_of
 from byref.filters.failures import mark, suspects
 from byref.filters.lines import GOES_ON
+from byref.filters.patterns import spans
 from byref.filters.units import ALWAYS, ANCHOR, MUST, PLAIN, Units
 from byref.proxy.contracts import Call, RuleFile
 from byref.proxy.errors import ByrefError, ConfigError, Invalid
@@ -34,6 +35,7 @@ _HEAD = 2048  # bytes of a file in which its argv stands
 _ARGV = re.compile(r"^argv\s*=\s*\[((?:[\s,]++|#[^\n]*+|\"[^\"\n\\]*+\"|'[^'\n]*+')*+)\]", re.M)
 _TEXT = re.compile(r"#[^\n]*+|\"([^\"\n\\]*+)\"|'([^'\n]*+)'")
 ALIKE = -16  # the same of a line between the ends of a group: gaps still say what it names
+_STANDS = bytes(level >= MUST for level in range(256))
 _ENDS = 2  # lines of a group that stand: the first and the last
 
 
@@ -191,7 +193,7 @@ def one(source: str) -> Pattern:
 class Page:
     """The text of units as a tool printed it, and the units that a match in it covers."""
 
-    __slots__ = ("_ends", "_starts", "_units", "data")
+    __slots__ = ("_barred", "_ends", "_starts", "_units", "data")
 
     def __init__(self, units: Units) -> None:
         texts, glued = units.texts, units.glued
@@ -199,6 +201,7 @@ class Page:
             if before is not None:
                 texts = [head + text for head, text in zip(before, texts, strict=True)]
         self._units = units
+        self._barred = max(units.rank, default=PLAIN) > ALWAYS  # what no rule has a say over
         # what goes on within a long line is joined to it
         joints = [1] * len(texts) if glued is None else [int(flag != GOES_ON) for flag in glued[1:]] + [1]
         text = "\n".join(texts) if glued is None else "".join([row + "\n" * joint for row, joint in zip(texts, joints, strict=True)])
@@ -212,15 +215,14 @@ class Page:
         found: set[int] = set()
         ends, rank = self._ends, self._units.rank
         for source in compiled(sources) if sources else ():
-            for hit in source.finditer(self.data):
-                start, end = hit.span()
+            for start, end in spans(source, self.data):
                 if start < end:  # what matches nothing says nothing
                     first = bisect_right(ends, start)
                     if end <= ends[first]:
                         found.add(first)
                     else:
                         found.update(range(first, bisect_right(ends, end - 1) + 1))
-        return {k for k in found if rank[k] <= ALWAYS}
+        return {k for k in found if rank[k] <= ALWAYS} if self._barred else found
 
     def whole(self, units: Iterable[int]) -> set[int]:
         """The units of all lines that some units are part of."""
@@ -264,7 +266,8 @@ def apply(units: Units, rules: Sequence[Rule]) -> None:
     rank, worth = units.rank, units.worth
     always, must, keep, drop = ({k for rule in rules for k in page.units(getattr(rule, key))} for key in ("always", "must", "keep", "drop"))
     groups = [same for rule in rules for source in rule.group for same in page.groups(source)]
-    fixed = always | must | set(units.marked) | {k for k, level in enumerate(rank) if level >= MUST}
+    fixed = always | must | set(units.marked)
+    fixed.update(compress(range(len(rank)), rank.translate(_STANDS)))
     noise = page.whole(drop) - fixed
     doubtful = sorted(noise | page.whole([k for same in groups for k in same]) - fixed)
     fixed |= {doubtful[k] for k in suspects([units.texts[k] for k in doubtful])}  # where the shape does not mark them

@@ -50,6 +50,13 @@ class Selection:
     keep: bytearray
     rows: list[list[str]]
     worth: dict[str, int]
+    _visible: set[str] | None = None
+
+    def visible(self) -> set[str]:
+        """The terms of the units that stand."""
+        if self._visible is None:
+            self._visible = set().union(*compress(self.rows, self.keep))
+        return self._visible
 
 
 _REF = re.compile(r"«(r[a-z2-7]{10})\b")
@@ -102,12 +109,15 @@ def names(selection: Selection) -> dict[str, int]:
     What the view shows needs no name. Numbers, times and temporary paths have one only where the call or the task
     points at them, and what does not print has none.
     """
-    worth = selection.worth
-    visible = set().union(*compress(selection.rows, selection.keep))
+    worth, visible = selection.worth, selection.visible()
     hidden = [term for term in worth if term not in visible]
-    hidden = [term for term, form in zip(hidden, forms_of(hidden), strict=True)
-              if worth[term] > UNPOINTED[form] or (form not in ("", "number") and term[:5] != "/tmp/")]
-    hidden = sorted(compress(hidden, map(str.isprintable, hidden)))
+    doubtful = [term for term in hidden if not term.isalpha()]  # a word has a form, and is no number
+    hidden = [term for term in hidden if term.isalpha()]
+    hidden += [term for term, form in zip(doubtful, forms_of(doubtful), strict=True)
+               if worth[term] > UNPOINTED[form] or (form not in ("", "number") and term[:5] != "/tmp/")]
+    if not "".join(hidden).isprintable():
+        hidden = [term for term in hidden if term.isprintable()]
+    hidden.sort()
     hidden.sort(key=lambda term: worth[term] * 64 // (len(term) + 2), reverse=True)  # equals stay in order
     return dict(zip(hidden, count(), strict=False))
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from byref.filters.failures import FOOT, alike, is_failure, is_summary, masked, strong
+from byref.filters.failures import FOOT, alike, is_failure, is_summary, masked, masks, strong
 from byref.filters.lines import ESCAPE, clean
 from byref.filters.steering import demote
 from byref.filters.templates import LEADING, MANY, ODD, RARE, VARIABLE
@@ -253,7 +253,7 @@ def _units(state: _Sieve, size: int) -> Units:
                   sizes=[span[1] - span[0] if level == HIDDEN else len(text) + 1
                          for span, level, text in zip(spans, rank, texts, strict=True)])
     failing = [i for i, level in enumerate(rank) if level == MUST and spans[i][4] and spans[i][5]]
-    for k in alike([masked(texts[i]) for i in failing]):
+    for k in alike(masks([texts[i] for i in failing])):
         rank[failing[k]] = PLAIN
     firsts = [span[2] for span in spans]
     units.failing = sum(count for _, count, _ in state.same.values())

@@ -67,7 +67,10 @@ class Units:
 
 
 class Shape(Protocol):
-    """One kind of output. Pure functions of their arguments; no I/O."""
+    """One kind of output. Pure functions of their arguments; no I/O.
+
+    A shape that says in `most`, an integer, how sure it can be of plain text is asked only where that could put it first.
+    """
 
     name: str
 

@@ -4,6 +4,7 @@ Log odds of later use were fitted on recorded sessions (`byref.filters.weights`)
 """
 from __future__ import annotations
 
+import re
 from collections import Counter
 from functools import lru_cache
 from itertools import chain, compress
@@ -12,7 +13,7 @@ from typing import TypeAlias
 
 from byref.filters import weights
 from byref.proxy.contracts import Call, Seen
-from byref.proxy.text import canonical, mapped, subwords, terms_by_line
+from byref.proxy.text import canonical, mapped, terms_by_line
 
 Words: TypeAlias = tuple[frozenset[str], frozenset[str]]  # terms, and the sub-words in them
 
@@ -38,7 +39,8 @@ def odds_of(terms: list[str]) -> list[int]:
 def forms_of(terms: list[str]) -> list[str]:
     """The form of each term, a key of `weights.FORM`; nothing for what is not worth naming."""
     signs = mapped("\n".join(terms), _SIGNS).split("\n") if terms else []
-    forms = ["path" if "/" in sign and len(sign) >= SHORT and sign.strip("0/.-") else _form(sign) for sign in signs]  # 2026/05/04 is none
+    found = {sign: "path" if "/" in sign and len(sign) >= SHORT and sign.strip("0/.-") else _form(sign) for sign in set(signs)}
+    forms = [found[sign] for sign in signs]  # 2026/05/04 is no path
     if _MIXED in forms:
         forms = [form if form != _MIXED else "number" if _HEX.issuperset(term) else "name" for term, form in zip(terms, forms, strict=True)]
     return forms
@@ -68,6 +70,7 @@ def _form(sign: str) -> str:
     return "name" if "_" in sign or "-" in sign or sign[1:] == sign[1:].lower() else "camel"
 
 
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_a-zA-Z]+|\n")  # of `subwords`, and the end of a term
 _SEPARATORS = bytes.maketrans(b"_./-0123456789", b" " * 14)
 
 
@@ -77,10 +80,11 @@ def insides(terms: list[str]) -> list[str]:
         return []
     joined = "\n".join(terms).lower()
     lower, cut = joined.split("\n"), mapped(joined, _SEPARATORS).split("\n")
-    for i in compress(range(len(terms)), map(ne, terms, lower)):
-        term = terms[i]
-        if term[1:] != lower[i][1:] and not term.isupper():  # camelCase
-            cut[i] = mapped(" ".join(subwords(term)), _SEPARATORS)
+    camel = [i for i in compress(range(len(terms)), map(ne, terms, lower)) if terms[i][1:] != lower[i][1:] and not terms[i].isupper()]
+    if camel:
+        words = " ".join(_WORD.findall("\n".join([terms[i] for i in camel]))).lower()
+        for i, inside in zip(camel, mapped(words, _SEPARATORS).split("\n"), strict=True):
+            cut[i] = inside
     return cut
 
 
@@ -104,8 +108,9 @@ def weigh(lines: Counter[str], asked: Words, task: Words, seen: Seen, total: int
     base = _BELOW - next((less for size, less in weights.LARGE if total > size), 0)
     rare = weights.RARE.get
     places = [odds + base - rare(often, 0) for often, odds in zip(new.values(), odds_of(terms), strict=True)]
-    inside = insides(terms)
-    strange = map((asked[1] | task[1]).isdisjoint, map(str.split, inside))
+    pointing = asked[1] | task[1]
+    inside = insides(terms) if pointing else []
+    strange = map(pointing.isdisjoint, map(str.split, inside))
     for i in compress(range(len(terms)), map(not_, strange)):
         words = inside[i].split()
         places[i] += (weights.TASK if task[1].issuperset(words) else weights.ASKED if asked[1].issuperset(words) else weights.PARTLY)

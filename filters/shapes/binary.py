@@ -7,6 +7,7 @@ from byref.proxy.contracts import Call
 
 class Binary:
     name = "binary"
+    most = 100
 
     def match(self, call: Call, media: str, sample: str) -> int:
         return 100 if is_binary(sample) else 0

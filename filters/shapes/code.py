@@ -27,6 +27,7 @@ _DEFINED = re.compile(r"(?:(?:export|default|public|private|protected|static|abs
 
 class Code:
     name = "code"
+    most = 80
 
     def match(self, call: Call, media: str, sample: str) -> int:
         tool = call.tool.lower()

@@ -45,6 +45,7 @@ _CHANGED, _SMALL, _LAST = 6, 20, -12  # quarters: a changed line, one of few in 
 
 class Diff:
     name = "diff"
+    most = 88
 
     def match(self, call: Call, media: str, sample: str) -> int:
         if _START.search(sample) and (_HUNK.search(sample) or sample.startswith("diff --git ")):

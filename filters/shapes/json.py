@@ -22,6 +22,7 @@ _FILE = re.compile(r"\b(?:cat|head|tail|sed|less|nl|bat)\b[^|;&]*\.json\b")
 
 class Json:
     name = "json"
+    most = 92
 
     def match(self, call: Call, media: str, sample: str) -> int:
         kind = media.partition(";")[0].strip().lower()

@@ -48,13 +48,16 @@ _GROUP = 8  # characters that a heading has to save
 
 class Listing:
     name = "listing"
+    most = 84
 
     def match(self, call: Call, media: str, sample: str) -> int:
         rows = [row for row in sample.split("\n")[:_ROWS] if row.strip()]
         if len(rows) < 4:
             return 0
-        kinds = Counter(map(_kind, rows))
         asked = _asked(call)
+        if not asked and _strange(rows):
+            return 0
+        kinds = Counter(map(_kind, rows))
         sure = kinds[_LONG] + kinds[_TREE] + kinds[_TOTAL] + (kinds[_HEAD] if kinds[_LONG] or asked else 0)
         if sure * 10 >= len(rows) * 7 and kinds[_LONG] + kinds[_TREE] > 2:
             return 84 if asked else 72
@@ -106,6 +109,16 @@ class Listing:
 def _asked(call: Call) -> bool:
     """Whether the call is one that lists."""
     return call.tool.lower().rpartition("__")[2] in _TOOLS or bool(_ASKED.search(command(call)))
+
+
+def _strange(rows: list[str]) -> bool:
+    """Whether more than three in ten lines of an output are no entries: then it is a listing only if a call that lists printed it."""
+    strange = 0
+    for row in rows:
+        strange += _kind(row) == _OTHER
+        if strange * 10 > len(rows) * 3:
+            return True
+    return False
 
 
 def _kind(row: str) -> str:

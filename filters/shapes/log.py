@@ -35,13 +35,14 @@ _FILE = re.compile(r"\.(?:log|out|err)\b|\blogs?\b")
 
 class Log:
     name = "log"
+    most = 65
 
     def match(self, call: Call, media: str, sample: str) -> int:
         rows = sample.count("\n") + 1
         stamps = len(_STAMP.findall(sample)) + len(_PROGRESS.findall(sample))
         if stamps * 2 >= rows > 5:
             return 65
-        if rows > 12 and len(_NEAR.findall(sample)) * 3 >= rows * 2:
+        if rows > 12 and _near(sample.split("\n")):
             return 62 if _FILE.search(command(call)) else 45
         return 55 if rows > 3 and program(call) in _PROGRAMS else 0
 
@@ -53,6 +54,16 @@ class Log:
         group(units)
         demote(units)
         return units
+
+
+def _near(rows: list[str]) -> bool:
+    """Whether two lines in three or more have a time or a level."""
+    missed = 0
+    for row in rows:
+        missed += _NEAR.match(row) is None
+        if missed * 3 > len(rows):
+            return False
+    return True
 
 
 SHAPE = Log()

@@ -15,6 +15,7 @@ _HTML = re.compile(r"<!doctype html|<html[\s>]|<head[\s>]|<body[\s>]", re.I)
 _XML = re.compile(r"\ufeff?\s*(?:<\?xml\s|<!--|<!DOCTYPE\s|<[A-Za-z][\w:.-]*(?:\s[^<>]*)?>\s*<)")
 _TREE = re.compile(r"^ *- [a-z]+\b.* \[ref=\w+\]|^ *uid=\w+ [A-Za-z]+", re.M)
 _PAGE = re.compile(r"^ *\"(?:meta_tags|jsonld|og:\w+|twitter:\w+)\": |\bThe viewport shows \d+% of the webpage", re.M)
+_NODES, _PAGES = ("[ref=", "uid="), ("\"meta_tags\": ", "\"jsonld\": ", "\"og:", "\"twitter:", "The viewport shows ")  # what these hold
 _HEADING = re.compile(r"^#{1,6} \S", re.M)
 _LINK = re.compile(r"\]\((?:https?:|/|#|\.)")
 _READ = re.compile(r"^\s*(?:cat|nl|head|tail|sed|less|more|bat|open)\b")
@@ -27,6 +28,7 @@ _SAID = 200  # characters of a line that says so; more is a text about failures
 
 class Markup:
     name = "markup"
+    most = 82
 
     def match(self, call: Call, media: str, sample: str) -> int:
         kind = media.partition(";")[0].strip().lower()
@@ -35,13 +37,15 @@ class Markup:
         reads = call.tool.lower() in _READERS or _READ.match(command(call)) is not None
         if _XML.match(sample) and not _HTML.search(sample[:600]):
             return 82 if ROOT.search(sample) else 0 if reads else 76
-        if _HTML.search(sample):
+        if "<" in sample and _HTML.search(sample):
             return 0 if reads or sample.count("<") < 4 else 76
-        if len(_TREE.findall(sample)) > 4 or _PAGE.search(sample):
+        if (any([sign in sample for sign in _NODES]) and len(_TREE.findall(sample)) > 4) or (
+                any([sign in sample for sign in _PAGES]) and _PAGE.search(sample)):
             return 0 if reads else 74
         if reads:
             return 0
-        links, headings = len(_LINK.findall(sample)), len(_HEADING.findall(sample))
+        links = len(_LINK.findall(sample)) if "](" in sample else 0
+        headings = len(_HEADING.findall(sample)) if "# " in sample else 0
         if (links > 2 and headings) or links > 9:
             return 58
         return 40 if headings > 2 and _fetched(call) else 0

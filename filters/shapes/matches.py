@@ -24,12 +24,15 @@ _ROWS = 60  # lines that say what kind of output this is
 
 class Matches:
     name = "matches"
+    most = 85
 
     def match(self, call: Call, media: str, sample: str) -> int:
         rows = [row for row in sample.split("\n")[:_ROWS] if row and row != "--"]
         if not rows:
             return 0
         asked = call.tool.lower() in _TOOLS or _COMMAND.search(command(call))
+        if not asked and sum([":" in row or "-" in row for row in rows]) * 10 < len(rows) * 7:
+            return 0
         hits = sum([_MATCH.match(row) is not None for row in rows])
         if hits * 10 >= len(rows) * 7 and hits > 2:
             return 85 if asked or not _DIAGNOSTIC.search(sample) else 0  # a compiler's errors are failures, not matches

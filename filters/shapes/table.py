@@ -28,6 +28,7 @@ _DESCRIBES = re.compile(r"(?:description|summary|\w*_desc|comment|title)[ |]*$",
 
 class Table:
     name = "table"
+    most = 86
 
     def match(self, call: Call, media: str, sample: str) -> int:
         rows = sample.split("\n")

@@ -12,6 +12,7 @@ from byref.proxy.contracts import Call
 
 class Text:
     name = "text"
+    most = 1
 
     def match(self, call: Call, media: str, sample: str) -> int:
         return 1

@@ -43,6 +43,7 @@ _SAID = 8  # lines of a message that stand
 
 class Trace:
     name = "trace"
+    most = 72
 
     def match(self, call: Call, media: str, sample: str) -> int:
         rows = [row[:_LONG] for row in sample.split("\n")[:_ROWS] if row.strip()]
