@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import accumulate
 
-from byref.filters.patterns import any_of
+from byref.filters.patterns import any_of, spans
 from byref.filters.templates import templates
 from byref.filters.units import ALWAYS, ANCHOR, MUST, PLAIN, Units
 from byref.proxy.text import pattern
@@ -57,6 +57,11 @@ _VOLATILE = re.compile(
     r"|(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{8,}\b)"
     r"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* +\d{1,2}\b|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? "
     r"|(?:pid|tid|thread)[ =:#]*\d+|port[ =:#]*[3-6]\d{4}\b)", re.I)
+# What each of these holds at least, in ASCII, and the rest of its line: RE2 finds the lines that need a look.
+_MAY_VARY = ("(?i)(?:" + "|".join((
+    r"\d{4}[-/]\d\d[-/]\d\d", r"\d\d:\d\d:\d\d", r"\[\d+\]", r"/tmp/\S", r"0x[0-9a-f]", r"1\d{9}", r"\d ?(?:ms|s|us|ns|sec|seconds)\b",
+    r"[0-9a-f]{8}", r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* +\d", r"\b(?:mon|tue|wed|thu|fri|sat|sun),? ",
+    r"\b(?:pid|tid|thread)[ =:#]*\d", r"\bport[ =:#]*[3-6]\d{4}")) + ")[^\n]*")
 _SUMMARY = any_of(
     r"^(?:BUILD|Finished|Successfully|Build|Done|Total|Installing collected)\b",
     r"^(?:Command|The last command|<returncode>|exit code|returncode|real\t)\b",
@@ -67,6 +72,7 @@ _COUNTED = ("failed", "passed", "error", "warning")
 _PLACED = re.compile(r"[\w/]\.\w{1,8}[:(]\d+|\bline \d+|::")
 _POSITION = re.compile(r"[ \t]+\d+:\d+[ \t]")  # line and column of a file that is named above
 _NUMBER = re.compile(r"\d+")
+_MANY_MASKS = 4  # lines from which a pass over all of them pays
 _TRACEBACK = "Traceback (most recent call last):"
 _MANY = 50  # distinct failures of one template, from which a number that is another in most of them is an id
 _VALUES = 12  # different values that a number may have and be no id: a code, a host, an attempt
@@ -79,6 +85,29 @@ _BESIDE = 3  # pieces to each side within its line
 def masked(line: str) -> str:
     """A line with its volatile fields masked: equal for two reports of one fault at one place."""
     return _VOLATILE.sub("*", line).strip()
+
+
+def masks(lines: list[str]) -> list[str]:
+    """Each line masked. Most hold nothing that varies: one pass over all of them tells which do."""
+    text = "\n".join(lines)
+    if len(lines) < _MANY_MASKS or text.count("\n") >= len(lines):  # a line end within a line
+        return [masked(line) for line in lines]
+    if text.isascii():
+        out, data = [line.strip() for line in lines], text.encode()
+        ends = list(accumulate([len(line) + 1 for line in lines]))
+    else:
+        out = [line.strip() if line.isascii() else masked(line) for line in lines]
+        data = text.encode("utf-8", "surrogateescape")
+        ends = list(accumulate([len(line.encode("utf-8", "surrogateescape")) + 1 for line in lines]))
+    for start, _ in spans(_may_vary(), data):
+        i = bisect_right(ends, start)
+        out[i] = masked(lines[i])
+    return out
+
+
+@cache
+def _may_vary() -> Pattern:
+    return pattern(_MAY_VARY)
 
 
 @cache
@@ -95,15 +124,16 @@ def _harmless() -> Pattern:
 def suspects(texts: list[str]) -> list[int]:
     """Indexes of the lines that say something went wrong, ascending."""
     text = "\n".join(texts)
-    ends: list[int] = []
-    found: list[int] = []
-    for hit in strong().finditer(text.encode("utf-8", "surrogateescape")):
-        if not ends:
-            sizes = map(len, texts if text.isascii() else [row.encode("utf-8", "surrogateescape") for row in texts])
-            ends = list(accumulate(size + 1 for size in sizes))
-        line = bisect_right(ends, hit.start())
-        if (not found or found[-1] != line) and _counts(texts[line]):
-            found.append(line)
+    data = text.encode("utf-8", "surrogateescape")
+    hits = spans(strong(), data)
+    if not hits:
+        return []
+    sizes = map(len, texts if text.isascii() else [row.encode("utf-8", "surrogateescape") for row in texts])
+    ends = list(accumulate([size + 1 for size in sizes]))
+    found = list(dict.fromkeys([bisect_right(ends, start) for start, _ in hits]))
+    harmless = {bisect_right(ends, start) for start, _ in spans(_harmless(), data)}
+    if harmless:
+        found = [line for line in found if line not in harmless or _counts(texts[line])]
     raised = [_raised(texts, line) for line in found if texts[line].endswith(_TRACEBACK)]
     return sorted({*found, *raised}) if raised else found
 
@@ -127,10 +157,10 @@ def is_failure(line: str) -> bool:
 def _counts(line: str) -> bool:
     """Whether what looks like a failure is more than a count of none."""
     data = line.encode("utf-8", "surrogateescape")
-    spans = [found.span() for found in _harmless().finditer(data)]
-    for start, end in reversed(spans):
+    none = spans(_harmless(), data)
+    for start, end in reversed(none):
         data = data[:start] + data[end:]
-    return not spans or strong().search(data) is not None
+    return not none or strong().search(data) is not None
 
 
 def mark(units: Units, indexes: list[int]) -> None:
@@ -140,6 +170,8 @@ def mark(units: Units, indexes: list[int]) -> None:
     Of many that differ in ids alone the telling ones stand; gaps state the number of the others. What a failure says on further
     lines, and warnings that a rule wants to stand, count as none.
     """
+    if not indexes and not units.marked:
+        return
     first: dict[str, list[int]] = {}
     if units.marked:  # by a shape before: what says the same is told together
         for i in units.marked:
@@ -148,8 +180,8 @@ def mark(units: Units, indexes: list[int]) -> None:
         indexes = sorted({*units.marked, *indexes})
     counted = {i for i in indexes if not _says_more(units, i)}
     units.marked, units.failing = indexes, len(counted)
-    for i, place in zip(indexes, _places(units, indexes), strict=True):
-        first.setdefault(masked(units.texts[i]) + place, []).append(i)
+    for i, place, text in zip(indexes, _places(units, indexes), masks([units.texts[i] for i in indexes]), strict=True):
+        first.setdefault(text + place, []).append(i)
     ordinary = alike(list(first)) if len(first) > _MANY else frozenset()
     for k, same in enumerate(first.values()):
         if same[0] in counted:
