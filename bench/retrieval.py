@@ -1,0 +1,92 @@
+"""How well each method finds the document that answers a question: hit@1, recall@5, MRR@10, nDCG@10 by set of questions.
+
+usage: retrieval.py [METHOD ...] [--tag SET]
+
+Methods: `bm25s`, the plain reference with its own defaults. The sets are those of labelled.py. A set of paraphrases counts only where
+the reference finds little (MRR@10 <= .40), one of typing errors where it finds half at most (<= .50): else they were too easy.
+"""
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
+
+from labelled import Labelled, Question, labelled
+
+TOP = 10
+EASY = {"paraphrase": 0.40, "typo": 0.50}  # of the reference's MRR@10
+# Given a query: keys of documents, best first, at most TOP of them
+Ask = Callable[[str], Sequence[str]]
+
+
+def bm25s_alone(documents: Mapping[str, str]) -> Ask:
+    """The package bm25s as it comes: its tokenizer, its English stop words, its scores."""
+    import bm25s
+    keys = list(documents)
+    index = bm25s.BM25()
+    index.index(bm25s.tokenize(list(documents.values()), show_progress=False), show_progress=False)
+
+    def ask(query: str) -> Sequence[str]:
+        found, scores = index.retrieve(bm25s.tokenize([query], show_progress=False), k=min(TOP, len(keys)), show_progress=False)
+        return [keys[number] for number, score in zip(found[0], scores[0], strict=True) if score > 0]
+    return ask
+
+
+METHODS: dict[str, Callable[[Mapping[str, str]], Ask]] = {"bm25s": bm25s_alone}
+
+
+def figures(ranked: Sequence[str], answers: Mapping[str, int]) -> tuple[float, float, float, float]:
+    """hit@1, recall@5, MRR@10 and nDCG@10 (Järvelin and Kekäläinen 2002, gain = grade) of one answer."""
+    first = next((place for place, key in enumerate(ranked[:TOP], start=1) if key in answers), 0)
+    gain = sum(answers.get(key, 0) / math.log2(place + 1) for place, key in enumerate(ranked[:TOP], start=1))
+    best = sum(grade / math.log2(place + 1) for place, grade in enumerate(sorted(answers.values(), reverse=True)[:TOP], start=1))
+    return float(first == 1), sum(key in answers for key in ranked[:5]) / min(5, len(answers)), 1 / first if first else 0.0, gain / best
+
+
+def measured(method: str, given: Labelled, tags: Sequence[str]) -> dict[str, tuple[float, ...]]:
+    """Per set: the means of `figures`, and milliseconds a query."""
+    rows: dict[str, list[tuple[float, ...]]] = {tag: [] for tag in tags}
+    for collection, documents in given.documents.items():
+        asked = [question for question in given.questions if question.collection == collection and question.tag in rows]
+        if not asked:
+            continue
+        ask = METHODS[method](documents)
+        for question in asked:
+            began = time.perf_counter()
+            ranked = list(dict.fromkeys(ask(question.query)))
+            rows[question.tag].append((*figures(ranked, question.answers), 1000 * (time.perf_counter() - began)))
+    return {tag: tuple(map(fmean, zip(*found, strict=True))) for tag, found in rows.items() if found}
+
+
+def tags_of(questions: Sequence[Question]) -> list[str]:
+    """The sets, in the order in which they stand."""
+    return list(dict.fromkeys(question.tag for question in questions))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("methods", nargs="*", metavar="METHOD", choices=[*METHODS, []])
+    parser.add_argument("--tag", action="append")
+    chosen = parser.parse_args()
+    given = labelled()
+    tags = [tag for tag in tags_of(given.questions) if tag in (chosen.tag or [tag])]
+    if given.missing:
+        print(f"{len(given.missing)} frozen documents are others in this Python and are left out, such as {', '.join(given.missing[:5])}")
+    if "cranfield" not in given.documents:
+        print("Cranfield is not here: skipped")
+    print("questions: " + ", ".join(f"{tag} {sum(question.tag == tag for question in given.questions)}" for tag in tags)
+          + "; documents: " + ", ".join(f"{name} {len(held)}" for name, held in given.documents.items()))
+    print(f"{'method':12} {'set':12} hit@1 rec@5 mrr10 ndcg10  ms/query")
+    for method in chosen.methods or METHODS:
+        for tag, row in measured(method, given, tags).items():
+            print(f"{method:12} {tag:12} " + " ".join(f"{value:.3f}" for value in row[:4]) + f" {row[4]:9.2f}", flush=True)
+            if method == "bm25s" and row[2] > EASY.get(tag, 1):
+                print(f"  too easy: {tag} does not count", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
