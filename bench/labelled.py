@@ -29,9 +29,9 @@ multiprocessing multiprocessing.pool numbers operator os os.path pathlib pickle 
 pstats py_compile queue random re reprlib runpy sched secrets select selectors shelve shlex shutil signal socket socketserver
 sqlite3 ssl stat statistics string struct subprocess sys sysconfig tarfile tempfile textwrap threading time timeit tokenize trace
 traceback tracemalloc types typing unicodedata unittest unittest.mock urllib.parse urllib.request urllib.robotparser uuid venv warnings
-wave weakref webbrowser xml.dom.minidom xml.etree.ElementTree xmlrpc.client zipfile zipimport zlib zoneinfo""".split()
-_METHODS = frozenset("""builtins collections contextlib csv datetime fractions graphlib logging pathlib queue re sqlite3 statistics
-subprocess tarfile unittest zipfile""".split())  # modules whose classes' methods are documents, too
+wave weakref webbrowser xml.dom.minidom xml.etree.ElementTree xmlrpc.client zipfile zipimport zlib zoneinfo"""
+_METHODS = {"builtins", "collections", "contextlib", "csv", "datetime", "fractions", "graphlib", "logging", "pathlib", "queue", "re",
+            "sqlite3", "statistics", "subprocess", "tarfile", "unittest", "zipfile"}  # modules whose classes' methods are documents, too
 _LEAST = 6  # words of a docstring that says something
 
 
@@ -83,7 +83,7 @@ def docstrings() -> dict[str, str]:
     told: set[str] = set()
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
-        for name in MODULES:
+        for name in MODULES.split():
             module = importlib.import_module(name)
             for key, value in _members(name, module):
                 text = getattr(value, "__doc__", None)

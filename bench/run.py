@@ -9,7 +9,8 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-NOT_A_BENCHMARK = {"run", "inputs", "corpus", "gallery", "library", "samples", "signs", "wrap_peers", "labelled"}  # tables, and what others import
+# Tables, and what others import.
+NOT_A_BENCHMARK = {"run", "inputs", "corpus", "gallery", "library", "samples", "signs", "wrap_peers", "labelled"}
 
 
 def main() -> int:
