@@ -240,7 +240,8 @@ def test_a_server_that_is_killed_is_started_again_however_often() -> None:
             pid = json.loads(shown(await client.call("where")))["pid"]
             pids.add(pid)
             hanging = asyncio.ensure_future(client.call("hang"))
-            await client.hears("notifications/message")
+            while not any("hanging" in str(one) for one in client.heard):
+                await asyncio.sleep(0.005)
             client.heard.clear()
             os.kill(pid, signal.SIGKILL)
             assert "ended by signal 9" in (await hanging)["message"]
