@@ -13,7 +13,7 @@ ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)
 GOES_ON, ALONE = 1, 2  # how a piece that starts no line stands: joined to the piece before it, or by itself
 _LONG = 300  # characters; a line beyond is cut into pieces, else nothing could be left out of one-line JSON
 # where a long line may be cut: after an escaped newline, a record's end, a sentence, a clause
-_CUTS = (re.compile(r"\\r?\\n|\\n"), re.compile(r"[}\]],? ?|; "), re.compile(r"[.!?] |, | \| "), re.compile(r"[ ,;|&]"))
+_CUTS = (re.compile(r"\\r?\\n|\\n"), re.compile(r"[}\]],? ?|; "), re.compile(r"[.!?] |, | \| "), re.compile(r"[ ,;|&>]"))
 
 
 @dataclass(slots=True)

@@ -65,6 +65,24 @@ def test_what_stands_is_bounded_by_the_cap_and_the_failures(seed: int, profile: 
     assert sum(size for size, flag in zip(sizes, keep, strict=True) if flag) <= max(cap, min(must, 4 * cap) + cap) + closed
 
 
+@pytest.mark.parametrize("text", ["".join(f'{{\n  "id": {i},\n  "state": "open"\n}},\n' for i in range(300)), "f(a,b);" * 3000, "x" * 9000],
+                         ids=["indented JSON", "minified code", "one word"])
+def test_of_what_is_worth_little_to_anyone_the_opening_stands(text: str) -> None:
+    cut = detect(text, CALL)[1]
+    kept = standing(cut)
+    assert kept == list(range(len(kept))) and kept and sum(len(cut.texts[i]) for i in kept) <= 320
+    known = Seen(frozenset(cut.keys), frozenset(), True)
+    assert len(standing(cut, seen=known)) < 2, "unless the context holds it"
+    assert sum(len(cut.texts[i]) for i in standing(cut, plan=Plan(PLANS["auto"].threshold, 200))) <= 200
+
+
+def test_what_is_too_long_for_a_name_is_none() -> None:
+    rows = ["start", "x" * 200, *ROWS, "y" * 150, *ROWS]
+    chosen = select(units(rows), CALL, Seen(), PLANS["lean"])
+    chosen.keep[:] = bytes(len(rows))
+    assert "y" * 150 in names(chosen) and "x" * 200 not in names(chosen)
+
+
 def test_lines_with_what_the_call_looks_for_come_first() -> None:
     rows = [*ROWS[:150], "the quarantine_policy of tenant blue was changed", *ROWS[150:300], "the retention of tenant red was changed"]
     for call in (Call("Bash", {"command": "cat x"}, 0, intent="quarantine_policy"), Call("Bash", {"query": "quarantine policy"}, 0)):

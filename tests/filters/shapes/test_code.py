@@ -84,10 +84,11 @@ def test_a_narrowed_read_stands_whole_but_for_its_numbers() -> None:
 
 
 def test_definitions_stand_before_their_bodies() -> None:
-    body = "".join(f"def handler_{i}(event):\n" + textwrap.indent("total = total + total\nitem = item\n" * 6, "    ") for i in range(200))
+    names = [f"{verb}_{noun}" for verb in ("load", "store", "merge", "split", "check") for noun in ("orders", "prices", "parcels", "refunds")]
+    body = "".join(f"def {name}(event):\n" + textwrap.indent("total = total + total\nitem = item\n" * 6, "    ") for name in names)
     shown = check(look(body, "cat handlers.py", budget=2000))
     standing = [line for line in shown.lines if line.strip()]
-    assert sum(line.startswith("def ") for line in standing) * 3 > len(standing), "of thirteen lines one is a definition"
+    assert sum(line.startswith("def ") for line in standing) * 3 > len(standing) > 2, "of thirteen lines one is a definition"
 
 
 @pytest.mark.parametrize(("call", "text"), [
