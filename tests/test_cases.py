@@ -24,6 +24,7 @@ import case_harness.system  # noqa: F401 - its words join the vocabulary, and so
 from byref import errors
 from case_harness.checks import apply, has
 from case_harness.load import Part, generator, parts
+from case_harness.over_mcp import Client, OverMcp
 from case_harness.relayed import RelayRun
 from case_harness.results import ResultRun
 from case_harness.run import run
@@ -106,14 +107,33 @@ def entry_of(part: Part, word: str) -> Any:
     return next(entry[word] for entry in part.checks if word in entry)
 
 
+# 07: the whole message through the proxy ------------------------------------------------------------
+
+def test_07_over_mcp_the_reply_is_what_the_checks_were_made_of(scenario: Part, tmp_path: Path) -> None:
+    request = scenario.arguments["params"]
+    client = Client(scenario.case, str(tmp_path), "--answer", str(scenario.folder / scenario.inputs["output"]))
+    try:
+        on = message(scenario)
+        assert client.ask(on.message["id"], "tools/call", request) == on.reply
+        for part, raw in on.raw.items():
+            assert client.fetch(on.view.ref, part=part, max_tokens=100_000).data == raw
+        if (said := on.message["result"].get("structuredContent")) is not None:
+            assert json.loads(client.fetch(on.view.ref, part="structuredContent").data) == said
+    finally:
+        client.close()
+
+
 # 16: refs of another session -----------------------------------------------------------------------
 
-def test_16_no_session_reads_another_ones_outputs(scenario: Part, tmp_path: Path) -> None:
-    played = Scenario(scenario.folder, tmp_path / "byref")
-    played.run(entry_of(scenario, "steps"))
+@pytest.mark.parametrize("kind", [Scenario, OverMcp])
+def test_16_no_session_reads_another_ones_outputs(scenario: Part, tmp_path: Path, kind: type[Scenario]) -> None:
+    played = kind(scenario.folder, tmp_path / "byref")
+    try:
+        played.run(entry_of(scenario, "steps"))
+    finally:
+        played.close()
     assert played.failed == []
     assert played.dead_on_arrival == []
-    played.open().close()
 
 
 def test_16_a_foreign_ref_and_one_never_issued_read_alike(scenario: Part) -> None:

@@ -46,6 +46,11 @@ class Scenario:
             self.gateway = byref.open(f"file:{self.store}", clock=lambda: self.now, **self.options)
         return self.gateway
 
+    def close(self) -> None:
+        """Closes what it opened."""
+        if self.gateway is not None:
+            self.gateway.close()
+
     def run(self, steps: list[Mapping[str, Any]]) -> None:
         for number, step in enumerate(steps, 1):
             try:

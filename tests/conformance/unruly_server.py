@@ -1,9 +1,9 @@
 """A made-up MCP server over stdio that does what no SDK lets a server do. Without an SDK it is there in an instant.
 
-usage: unruly_server.py [--era handshake|modern] [--mute] [--page N] [--name NAME] [--deaf] [--note FILE]
+usage: unruly_server.py [--era handshake|modern] [--mute] [--page N] [--name NAME] [--deaf] [--note FILE] [--answer FILE]
 
 --mute: it never answers the first word. --page: tools a page. --deaf: it does not end with its stdin, nor on TERM.
---note: it writes each line that it reads to a file.
+--note: it writes each line that it reads to a file. --answer: every tool answers with the result of the message in a file.
 """
 from __future__ import annotations
 
@@ -132,7 +132,10 @@ def serve(options: argparse.Namespace) -> None:
                 result["nextCursor"] = str(start + page)
         elif method == "tools/call":
             name, given = params.get("name"), params.get("arguments") or {}
-            if modern and name == "ask" and "inputResponses" not in params:
+            if options.answer:
+                with open(options.answer) as file:
+                    result = json.load(file)["result"]
+            elif modern and name == "ask" and "inputResponses" not in params:
                 result = {"resultType": "input_required", "requestState": "s1",
                           "inputRequests": {"q": {"method": "elicitation/create", "params": {"message": "?"}}}}
             elif modern and name == "ask":
@@ -187,6 +190,7 @@ if __name__ == "__main__":
     parser.add_argument("--name", default="unruly")
     parser.add_argument("--deaf", action="store_true")
     parser.add_argument("--note")
+    parser.add_argument("--answer")
     chosen = parser.parse_args()
     if chosen.deaf:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
