@@ -37,6 +37,7 @@ class Plan:
 PLANS = {name: Plan(threshold, cap) for name, (threshold, cap) in weights.PROFILES.items()}
 _WORDS = 6  # terms that a gap hides at least; its marker costs about as many tokens
 _LONG = 300  # characters of a unit from which its size weighs no more: a row, a piece of a line
+_NAME = 160  # characters of a name: what is longer is content
 _BLOCK = 320  # characters in which units are picked once a cap binds
 # by rank: 1 for units that stand whatever they are worth; 1 for those that worth does not decide on
 _STANDS = bytes(level in (MUST, ALWAYS) for level in range(256))
@@ -110,7 +111,7 @@ def names(selection: Selection) -> dict[str, int]:
     points at them, and what does not print has none.
     """
     worth, visible = selection.worth, selection.visible()
-    hidden = [term for term in worth if term not in visible]
+    hidden = [term for term in worth if len(term) <= _NAME and term not in visible]
     doubtful = [term for term in hidden if not term.isalpha()]  # a word has a form, and is no number
     hidden = [term for term in hidden if term.isalpha()]
     hidden += [term for term, form in zip(doubtful, forms_of(doubtful), strict=True)
@@ -171,7 +172,18 @@ def _pick(scores: list[int], sizes: list[int], units: Units, shown: bytearray | 
             for i in block:
                 keep[i] = 1
             used += size
+    if keep.count(1) < 2 and (shown is None or shown.count(1) * 4 < n * 3) and not any(compress(rank, keep)):
+        _open(keep, sizes, rank, used, min(_BLOCK, plan.cap))
     return keep
+
+
+def _open(keep: bytearray, sizes: list[int], rank: bytearray, used: int, room: int) -> None:
+    """Next to nothing stands, though it is new: how it begins says what it is."""
+    for i, size in enumerate(sizes):
+        if rank[i] == HIDDEN or used + size > room:
+            break
+        used += size if not keep[i] else 0
+        keep[i] = 1
 
 
 def _density(scores: list[int], sizes: list[int]) -> list[int]:
