@@ -16,6 +16,7 @@ VERSION_KEY = "io.modelcontextprotocol/protocolVersion"  # in `_meta` of every r
 
 Id = str | int | float
 _SPACE = " \t\n\r"
+_LARGE = 1 << 20  # bytes of a body of which no second text is to be made, which may take four bytes a character
 _DECODER = json.JSONDecoder()
 # Python refuses integers of more than 4,300 digits; such a message can pass, if not be looked into.
 _LENIENT = json.JSONDecoder(parse_int=lambda digits: digits, parse_float=lambda digits: digits)
@@ -24,10 +25,11 @@ _LENIENT = json.JSONDecoder(parse_int=lambda digits: digits, parse_float=lambda 
 class Body:
     """The value of a member, `params`, `result` or `error`: parsed when looked at, written as it came unless it was made here."""
 
-    __slots__ = ("_known", "_raw", "_value")
+    __slots__ = ("_known", "_latin", "_raw", "_value")
 
-    def __init__(self, raw: bytes | memoryview | None = None, value: Json = None, known: bool = False) -> None:
-        self._raw, self._value, self._known = raw, value, known
+    def __init__(self, raw: bytes | memoryview | None = None, value: Json = None, known: bool = False, latin: bool = False) -> None:
+        """latin: the value was parsed as Latin-1, so its texts are still to be read as UTF-8."""
+        self._raw, self._value, self._known, self._latin = raw, value, known, latin
 
     @classmethod
     def of(cls, value: Json | Mapping[str, Json]) -> Body:
@@ -39,7 +41,10 @@ class Body:
         """The parsed value. Raises ValueError where Python cannot hold it."""
         if not self._known:
             try:
-                self._value = None if self._raw is None else json.loads(bytes(self._raw))
+                if self._latin:
+                    self._value, self._latin = _utf8(self._value), False
+                else:
+                    self._value = None if self._raw is None else json.loads(bytes(self._raw))
             except RecursionError:
                 raise ValueError("nested too deeply") from None
             self._known = True
@@ -148,7 +153,12 @@ def _message(line: bytes, text: str = "", start: int = 0) -> Message:
     found: dict[str, Body] = {}
     for key, begin, end, value in _members(text, start):
         raw = memoryview(line)[begin:end] if end - begin > 1 << 16 else line[begin:end]
-        found[key] = Body(raw, value, True) if plain and value is not _UNKNOWN else Body(raw)
+        if plain and value is not _UNKNOWN:
+            found[key] = Body(raw, value, True)
+        elif end - begin > _LARGE and value is not _UNKNOWN and line.find(b"\\u", begin, end) < 0:  # then each character is a byte
+            found[key] = Body(raw, value, latin=True)
+        else:
+            found[key] = Body(raw)
     method = found["method"].value if "method" in found else ""
     number = found["id"].value if "id" in found else None
     if not isinstance(method, str) or isinstance(number, bool) or not (number is None or isinstance(number, (str, int, float))):
@@ -159,6 +169,17 @@ def _message(line: bytes, text: str = "", start: int = 0) -> Message:
         raise ValueError("neither a method nor a result nor an error")
     failed = "result" not in found
     return Message(number, "", found["error" if failed else "result"], failed)
+
+
+def _utf8(value: Json) -> Json:
+    """A value whose texts were read as Latin-1. Raises ValueError for bytes that are not UTF-8."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("latin-1").decode()
+    if isinstance(value, list):
+        return [_utf8(one) for one in value]
+    if isinstance(value, dict):
+        return {str(_utf8(key)): _utf8(one) for key, one in value.items()}
+    return value
 
 
 _UNKNOWN: Json = object()  # type: ignore[assignment]  # what Python cannot hold; compared by identity alone

@@ -89,3 +89,13 @@ def test_a_value_that_python_cannot_hold_is_an_empty_object_to_who_looks() -> No
 
 def test_a_lone_surrogate_is_escaped() -> None:
     assert dumps("a\ud800é") == b'"a\\ud800\\u00e9"' and dumps("é") == '"é"'.encode()
+
+
+@pytest.mark.parametrize("escaped", [False, True])
+def test_a_large_value_is_what_was_meant_with_or_without_escapes(escaped: bool) -> None:
+    value = {"é🎉": ["日本 é\n" * 200_000, 1, None, {"k": "plain"}], "e": "\u00e9" if escaped else ""}
+    sent = json.dumps(value, ensure_ascii=False)
+    message = one('{"id":1,"result":' + (sent.replace('"e": "é"', '"e": "\\u00e9"') if escaped else sent) + "}")
+    assert message.body is not None and message.body.object == value
+    with pytest.raises(ValueError):
+        one(b'{"id":1,"result":"' + b"\xff" * 2_000_000 + b'"}').body.value  # type: ignore[union-attr]  # noqa: B018
