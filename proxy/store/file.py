@@ -240,8 +240,8 @@ class FileStore:
         if signature is not None:
             where, values = where + " AND o.signature = ?", [*values, text(signature)]
         if session is not None:
-            where += " AND o.ref IN (SELECT ref FROM calls WHERE session = ? AND scope = ?)"
-            values += [text(session), text(scope)]
+            where += " AND EXISTS (SELECT 1 FROM calls c WHERE c.session = ? AND c.scope = o.scope AND c.ref = o.ref)"
+            values += [text(session)]
         return self._outputs(where, tuple(values), "o.captured DESC, o.seq DESC", limit)
 
     def changes(self, scope: str, after: int, limit: int = 1000) -> Sequence[Output]:

@@ -51,4 +51,7 @@ MIGRATIONS: tuple[str, ...] = (
         files INTEGER NOT NULL, calls INTEGER NOT NULL);
     INSERT INTO totals VALUES (1, 0, 0, 0, 0, 0, 0);
     """,
+    """
+    CREATE INDEX outputs_signature ON outputs (scope, signature, captured);
+    """,
 )
