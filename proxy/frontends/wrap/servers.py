@@ -12,6 +12,7 @@ from byref.proxy.frontends.wrap.endpoint import Wire
 
 # As Claude Code expands them: https://code.claude.com/docs/en/mcp, "Environment variable expansion in .mcp.json"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_LAUNCHER = re.compile(r"python[\d.]*|node|npx|bunx?|deno|uvx?|pipx|sh|bash|env")
 _HTTP = ("http", "streamable-http", "streamable_http", "streamableHttp")
 
 
@@ -49,7 +50,10 @@ def from_command(words: Sequence[str], environ: Mapping[str, str]) -> Local:
     """The server that a command line starts. Raises `ConfigError`."""
     if not words:
         raise ConfigError("say which server to start: byref wrap -- COMMAND ARGUMENTS")
-    return Local(words[0].rpartition("/")[2], words[0], tuple(words[1:]), dict(environ))
+    name = words[0].rpartition("/")[2]
+    if _LAUNCHER.fullmatch(name):  # then it is called by what that starts
+        name = next((word.rpartition("/")[2] for word in words[1:] if word and not word.startswith("-")), "") or name
+    return Local(name, words[0], tuple(words[1:]), dict(environ))
 
 
 def from_url(url: str, headers: Sequence[str] = ()) -> Remote:

@@ -20,6 +20,9 @@ def read(tmp_path: Path, servers: Any, key: str = "mcpServers") -> list[Local | 
 
 def test_a_command_line_gets_all_of_our_environment() -> None:
     assert from_command(["/usr/bin/server", "-x", "a b"], ENVIRON) == Local("server", "/usr/bin/server", ("-x", "a b"), ENVIRON)
+    for words, name in ((["python3.11", "-m", "mcp_server_git"], "mcp_server_git"), (["npx", "-y", "@scope/server"], "server"),
+                        (["/bin/sh", "-c"], "sh")):
+        assert from_command(words, ENVIRON).name == name
     with pytest.raises(ConfigError):
         from_command([], ENVIRON)
 
