@@ -98,7 +98,20 @@ def _split_long(text: str, rows: list[str], cutter: Callable[[str, int], list[st
     ends: list[int] = []
     glued = bytearray()
     at = 0
+    plain, coded = "\r" not in text, "\x1b" in text
     for number, row in enumerate(rows, 1):
+        if plain:  # nothing was overwritten
+            begin = at
+            for piece in [row] if len(row) <= _LONG else (pieces if coded and "\x1b" in row else cutter)(row, 0):
+                texts.append(ESCAPE.sub("", piece) if coded and "\x1b" in piece else piece)
+                numbers.append(number)
+                glued.append(GOES_ON if begin > at else 0)
+                starts.append(begin)
+                begin += len(piece)
+                ends.append(begin)
+            at += len(row) + 1
+            ends[-1] = min(at, len(text))
+            continue
         shown, offset = _visible(row)
         cutting = pieces if "\x1b" in shown else cutter  # half an escape code would stand as text
         parts = [shown[offset:]] if len(shown) - offset <= _LONG else cutting(shown, offset)
@@ -116,9 +129,15 @@ def _split_long(text: str, rows: list[str], cutter: Callable[[str, int], list[st
         at += len(row) + 1
         ends[-1] = min(at, len(text))
     ascii_only = text.isascii()
+    cursor = (0, 0)  # characters and bytes up to the place asked before: the next one is mostly near
 
     def byte(index: int) -> int:
-        return index if ascii_only else len(text[:index].encode("utf-8", "surrogateescape"))
+        nonlocal cursor
+        if ascii_only:
+            return index
+        before, size = cursor if cursor[0] <= index else (0, 0)
+        cursor = index, size + len(text[before:index].encode("utf-8", "surrogateescape"))
+        return cursor[1]
 
     def address(i: int, j: int) -> str:
         if not glued[i] and (j + 1 == len(glued) or not glued[j + 1]):

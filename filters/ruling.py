@@ -18,7 +18,7 @@ from operator import add
 from byref.filters.argv import Words, begins, commands, module, name_of
 from byref.filters.failures import mark, suspects
 from byref.filters.lines import GOES_ON
-from byref.filters.patterns import spans
+from byref.filters.patterns import captures, spans
 from byref.filters.units import ALWAYS, ANCHOR, MUST, PLAIN, Units
 from byref.proxy.contracts import Call, RuleFile
 from byref.proxy.errors import ByrefError, ConfigError, Invalid
@@ -239,13 +239,13 @@ class Page:
         """The first units of the lines that a pattern matches, by what its groups capture."""
         alike: dict[tuple[bytes | None, ...], list[int]] = {}
         ends, before = self._ends, -1
-        for hit in one(source).finditer(self.data):
-            start, end = hit.span()
+        data, whole = self.data, self._starts is None
+        for (start, end), *groups in captures(one(source), data):
             k = bisect_right(ends, start)
             if start < end and k > before:  # one match a line
-                line = self.line(k)
+                line = (k,) if whole else self.line(k)
                 before = line[-1]
-                alike.setdefault(hit.groups(), []).append(line[0])
+                alike.setdefault(tuple([data[a:b] if a >= 0 else None for a, b in groups]), []).append(line[0])
         return list(alike.values())
 
 
@@ -293,10 +293,13 @@ def _repeat(units: Units, lines: list[range]) -> None:
     """Lines that are alike: the first and the last stand, the first with the count."""
     if len(lines) <= _ENDS:
         return
+    rank, worth, repeats = units.rank, units.worth, units.repeats
     for line in lines:
         for k in line:
-            units.rank[k], units.worth[k] = PLAIN, min(units.worth[k], ALIKE)
-            units.repeats.pop(k, None)
+            rank[k] = PLAIN
+            if worth[k] > ALIKE:
+                worth[k] = ALIKE
+            repeats.pop(k, None)
     for k in (*lines[0], *lines[-1]):
         units.rank[k], units.worth[k] = ANCHOR, 0
     units.repeats[lines[0][-1]] = (len(lines), units.address(lines[-1][0], lines[-1][-1]))

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import pairwise
+from itertools import compress, pairwise
+from operator import ne
 
 from byref.filters.failures import mark, mark_summary, suspects
 from byref.filters.lines import split
@@ -26,7 +27,8 @@ _ROW = re.compile("|".join((
     r"(?P<filed>(?:(?:[MADRCUT?!][ MADRCUT?!]| [MADRCUT]) |[MADRCTUXB]\d{0,3}\t|(?:\d+|-)\t(?:\d+|-)\t)\S"
     r"|\d{6} (?:blob |tree |commit )?[0-9a-f]{40,64}[ \t]|\[(?:FILE|DIR)\] \S)")))
 _FILE = re.compile(r"[\w.@+-]{1,60}\.\w{1,8}$")
-_NO_PATH = frozenset(" \t:|<>\"'=;,()")
+_STARTS, _SECOND = frozenset(" 0123456789-bcdlpstDFMARCUTXB?![(│|\u00a0├└`+\\"), frozenset("r-ao")  # of what _ROW matches; of words there
+_PLAIN = re.compile(r"[^ \t:|<>\"'=;,()]*")  # what is in a path, and in no other text
 _TROUBLE = re.compile(r"─ UNMET (?!OPTIONAL)| (?:invalid|extraneous|FAILED|\(error|\[error)\b")  # what a tree says after a name, or for one
 _CONFLICT = re.compile(r"(?:DD|AU|UD|UA|DU|AA|UU) \S")
 _ASKED = re.compile(
@@ -122,13 +124,16 @@ def _strange(rows: list[str]) -> bool:
 
 
 def _kind(row: str) -> str:
-    found = _ROW.match(row)
-    if found:
-        return found.lastgroup or _OTHER
+    first = row[:1]
+    if first in _STARTS and (row[1:2] in _SECOND or not first.islower()):
+        found = _ROW.match(row)
+        if found:
+            return found.lastgroup or _OTHER
     if row.endswith(":") and row.count(":") == 1 and not row[0].isspace():
         return _HEAD
-    named = "/" in row and "//" not in row and row.upper() != row.lower()
-    return _PATH if (named or _FILE.match(row)) and _NO_PATH.isdisjoint(row) else _OTHER
+    if not _PLAIN.fullmatch(row):
+        return _OTHER
+    return _PATH if ("/" in row and "//" not in row and row.upper() != row.lower()) or _FILE.match(row) else _OTHER
 
 
 def _is_entry(kind: str, row: str, asked: bool) -> bool:
@@ -149,6 +154,7 @@ def _structure(rank: bytearray, texts: list[str], kinds: list[str], named: dict[
     """Folders stand from the top down, as deep as they are few: the heading or first entry of each, what has entries below it."""
     levels = {i: texts[i].count("/") for i, kind in enumerate(kinds) if kind == _HEAD}
     headed, folder = len(levels) > 1, ""
+    before = [""]
     for i, path in named.items():
         if kinds[i] == _TREE:
             if i + 1 in named and kinds[i + 1] == _TREE and _depth(texts[i + 1]) > _depth(texts[i]):
@@ -159,8 +165,12 @@ def _structure(rank: bytearray, texts: list[str], kinds: list[str], named: dict[
         else:
             own = path.rstrip("/").rpartition("/")[0]
             if own != folder:
-                levels[i] = _shared(own, folder)
-                folder = own
+                parts, level = own.split("/"), 0
+                for a, b in zip(parts, before, strict=False):
+                    if a != b:
+                        break
+                    level += 1
+                levels[i], folder, before = level, own, parts  # how many folders it begins with alike
     levels = {i: level for i, level in levels.items() if i not in noise}
     room = min(max(_FEW, len(texts) // _OFTEN), _MOST)
     standing: list[int] = []
@@ -182,35 +192,19 @@ def _depth(row: str) -> int:
     return len(row) - len(row.lstrip("│| \u00a0"))
 
 
-def _shared(path: str, other: str) -> int:
-    """How many folders two paths begin with alike."""
-    count = 0
-    for a, b in zip(path.split("/"), other.split("/"), strict=False):
-        if a != b:
-            break
-        count += 1
-    return count
-
-
 def _siblings(rank: bytearray, worth: list[int], entries: list[int], named: dict[int, str], noise: set[int]) -> None:
     """Of many neighbours in one folder with one extension, or of one name, both ends stand for what the others are like."""
-    begun = [0, 0]
     ends: list[int] = []
-    last: tuple[object, ...] = (None, None)
-    for k in range(len(entries) + 1):
-        keys: tuple[object, ...] = (None, None)
-        if k < len(entries):
-            folder, _, name = named[entries[k]].rpartition("/")
-            keys = ((folder, name.rpartition(".")[2] if "." in name[1:] else ""), name)
-        for which in (0, 1):
-            if keys[which] != last[which] or keys[which] is None:
-                if k - begun[which] >= _RUN:
-                    if k - begun[which] >= 2 * _RUN:
-                        ends += (entries[begun[which]], entries[k - 1])
-                    for i in entries[begun[which] + 1:k - 1]:
-                        worth[i] = _SIBLING
-                begun[which] = k
-        last = keys
+    split = [named[i].rpartition("/") for i in entries]
+    names = [name for _, _, name in split]
+    kinds = [f"{folder}/{name.rpartition('.')[2] if '.' in name[1:] else ''}" for folder, _, name in split]
+    for keys in (kinds, names):
+        for first, after in _runs(keys):
+            if after - first >= _RUN:
+                if after - first >= 2 * _RUN:
+                    ends += (entries[first], entries[after - 1])
+                for i in entries[first + 1:after - 1]:
+                    worth[i] = _SIBLING
     for i in ends if len(ends) <= _FEW else ():
         rank[i] = max(rank[i], ANCHOR)
     for i in noise:
@@ -242,6 +236,11 @@ def _shared_folders(units: Units, kinds: list[str], named: dict[int, str]) -> No
         heads[i] = texts[i][:texts[i].rfind("/", 0, -1) + 1]
     saved = 0
     for first, last in _runs(heads):
+        if not heads[first]:
+            continue
+        if last - first == 1:  # saves nothing
+            heads[first] = common if rooted else ""
+            continue
         gain = (last - first) * len(heads[first]) - len(heads[first]) - 1
         bare = last < len(texts) and last in named and not heads[last]
         if gain < _GROUP or (bare and not rooted):
@@ -264,10 +263,10 @@ def _common(paths: list[str]) -> str:
     return common if len(common) >= _GROUP // 2 else ""
 
 
-def _runs(heads: list[str]) -> list[tuple[int, int]]:
-    """Where neighbours have the same heading: first and one past the last."""
-    cuts = [0, *(k + 1 for k, (a, b) in enumerate(pairwise(heads)) if a != b), len(heads)]
-    return [(first, last) for first, last in pairwise(cuts) if heads[first]]
+def _runs(keys: list[str]) -> list[tuple[int, int]]:
+    """Where neighbours have the same key: first and one past the last."""
+    cuts = [0, *compress(range(1, len(keys)), map(ne, keys, keys[1:])), len(keys)]
+    return list(pairwise(cuts))
 
 
 SHAPE = Listing()

@@ -4,19 +4,28 @@ frames of the user's own code before those of libraries; identical threads stand
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from functools import cache
+from itertools import accumulate
 
 from byref.filters.failures import mark, suspects
 from byref.filters.lines import split
 from byref.filters.narrow import narrowed
+from byref.filters.patterns import spans
 from byref.filters.units import ALWAYS, ANCHOR, MUST, Units
 from byref.proxy.contracts import Call
+from byref.proxy.text import pattern
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from byref.proxy.text import Pattern
 
 _OTHER, _FRAME, _PART = 0, 1, 2  # a line of no frame; that starts a frame; that belongs to the frame before it
 _AT = re.compile(r"at (?:async |new )*(?:\S+ ?\([^()]*\)|[^()]*\S \([^()]+:\d+(?::\d+)?\)|\S+:\d+(?::\d+)?|.+\)(?: in .+:line \d+)?)"
                  r"(?: ~?\[.*\])?(?: \{)?$")
 _NUMBER = re.compile(r"#\d+ +(?:0x[0-9a-f]+ |.* at \S+:\d+$|.*\(\d+\): |\{main\}|\[internal|<signal handler|.*\(.*\) from /|\S+ \(.*\)$)")
 _RUST = re.compile(r"\d+: +(?:0x[0-9a-f]+ - )?\S")
-_LIBRARY = re.compile(
+_LIBRARY = (
     r"site-packages|dist-packages|node_modules|\(?node:|<anonymous>|<frozen |/lib/python\d|/usr/(?:local/)?(?:lib|go)\b|/go/pkg/mod/"
     r"|/go/src/|/rustc/|\.cargo/registry|\.\.?/(?:sysdeps|csu|nptl|stdlib|elf)/|\blib\w+\.so|sanitizer|__interceptor|__libc|/gems/|/vendor/|<internal:"
     r"|\[internal function\]|^\W*(?:\d+: +(?:0x[0-9a-f]+ - )?)?<?(?:std|core|alloc|tokio|__rust\w*|rust_\w+|_start)\b|^runtime\."
@@ -108,12 +117,35 @@ def _kinds(rows: list[str]) -> bytearray:
     return kinds
 
 
+@cache
+def _library() -> Pattern:
+    return pattern("(?m)(?:" + _LIBRARY.replace(r"\W", r"[^\w\n]") + r")[^\n]*")
+
+
+def _foreign(texts: list[str]) -> bytearray:
+    """1 for each line that names a library. RE2 tells it of all lines at once; of letters beyond ASCII it has other notions than `re`."""
+    out = bytearray(len(texts))
+    text = "\n".join(texts)
+    data = text.encode("utf-8", "surrogateescape")
+    ends = list(accumulate([len(row) + 1 for row in (texts if text.isascii() else data.split(b"\n"))]))
+    for start, _ in spans(_library(), data):
+        out[bisect_right(ends, start)] = 1
+    if not text.isascii():
+        library = re.compile(_LIBRARY).search
+        for i, row in enumerate(texts):
+            if not row.isascii():
+                out[i] = library(row) is not None
+    return out
+
+
 def _runs(units: Units, kinds: bytearray, hidden: set[int]) -> list[int]:
     """Ranks the frames; returns the lines that say what was raised: before frames, and in Python behind them."""
     texts, rank, worth = units.texts, units.rank, units.worth
     n = len(texts)
     raised: list[int] = []
     seen: dict[str, int] = {}
+    foreign = _foreign(texts)
+    library = re.compile(_LIBRARY).search
     for i, text in enumerate(texts):
         if not kinds[i] and i not in hidden and _CAUSE.match(text):
             rank[i] = MUST
@@ -130,16 +162,18 @@ def _runs(units: Units, kinds: bytearray, hidden: set[int]) -> list[int]:
                 end += 1
             frames.append((i, end))
             i = end
-        own = [not _LIBRARY.search("\n".join(texts[begin:end])) for begin, end in frames]
-        last_own = max((k for k, mine in enumerate(own) if mine), default=-1)
-        first_own = own.index(True) if last_own >= 0 else -1
+        own = [not foreign[begin] if end == begin + 1 else not library("\n".join(texts[begin:end])) for begin, end in frames]
+        first_own = own.index(True) if True in own else -1
+        last_own = len(own) - 1 - own[::-1].index(True) if first_own >= 0 else -1
         for k, (begin, end) in enumerate(frames):
             key = texts[begin].strip()
             seen[key] = seen.get(key, 0) + 1
             value = _REPEATED if seen[key] > 2 else _OWN if own[k] else _FOREIGN
             level = MUST if k in (0, len(frames) - 1, first_own, last_own) else ANCHOR if own[k] and seen[key] <= 2 else 0
             for at in range(begin, end):
-                worth[at], rank[at] = value, max(rank[at], level)
+                worth[at] = value
+                if rank[at] < level:
+                    rank[at] = level
         raised += _raised(texts, kinds, start, i, rank)
     if raised:
         rank[raised[-1]] = ALWAYS
@@ -182,7 +216,9 @@ def _threads(units: Units, kinds: bytearray) -> set[int]:
             end += 1
         if k + 1 < len(starts) and end + 1 == limit:
             end = limit  # with the blank line between the two
-        frames = _ADDRESSES.sub("*", "\n".join(texts[start + 1:end])).strip()
+        frames = "\n".join(texts[start + 1:end]).strip()
+        if "0x" in frames or "in goroutine " in frames:
+            frames = _ADDRESSES.sub("*", frames)
         groups.setdefault(f"{_NAMES.sub('*', texts[start])}\n{frames}", []).append((start, end))
     hidden: set[int] = set()
     for blocks in groups.values():
