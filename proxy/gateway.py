@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from byref.proxy.contracts import Clock, RuleFile, Store, Usage, Verified
+    from byref.proxy.indexing import Indexes
     from byref.proxy.intake import Output
     from byref.proxy.ledger.report import Report
     from byref.proxy.reader import Found, Page
@@ -68,6 +69,7 @@ class Gateway:
         self._closed = False
         self._rulebook: Rulebook | None = None
         self._problems: set[str] = set()
+        self._indexes: Indexes | None = None
         try:
             self.store  # noqa: B018  a URL that cannot be used is told at once, a store that is down when it is needed
         except ConfigError:
@@ -147,9 +149,11 @@ class Gateway:
                 return _again(store, first)
             memory = self.memory(session.context) if session.proven else None
             for part in raws:
-                part.store(store)
+                part.begin(store, beside=self._shared)
             return self._commit(store, session, memory, call, raws, call_id, budget, raw, began, elapsed, native, aside)
         except Exception as fault:  # whatever it is: the tool's output goes through
+            for part in raws:
+                part.abandon()
             warning = f"not stored, the raw output passed: {self.faults.add('capture', fault)}"
             return Captured(raws, _PASSED, "", call.exit_code, call.is_error, warning)
 
@@ -198,6 +202,8 @@ class Gateway:
             events.captured(at=self.clock(), session=session.name, ref=ref, tool=call.tool, shape=view.shape, size=size, raw=tokens,
                             view=tokens if view.passed else estimate(text), parts=len(raws), gaps=len(view.gaps),
                             repeats=former))
+        for part in raws:
+            part.written()
         committed = store.commit(capture)
         if committed is not capture:
             held_still = _held(store, committed)
@@ -265,16 +271,43 @@ class Gateway:
         except (ByrefError, OSError) as fault:
             self.faults.add("log", fault)
 
+    @property
+    def indexes(self) -> Indexes:
+        """The layers over the store, made when first needed."""
+        store = self.store
+        from byref.proxy.indexing import Indexes
+        with self._lock:
+            if self._indexes is None:
+                self._indexes = Indexes(store, self.settings.folder, self.faults.add)
+            return self._indexes
+
+    def _indexed(self) -> Indexes | None:
+        """The layers, where they may hold something of an output."""
+        if self._indexes is None and not (self.settings.folder and os.path.isdir(os.path.join(self.settings.folder, "layers"))):
+            return None
+        return self.indexes
+
     def gc(self) -> Usage:
-        """Applies age and quota now. Returns what is left."""
-        return self.store.gc()
+        """Applies age and quota now, in the store and in every layer. Returns what is left."""
+        usage = self.store.gc()
+        indexes = self._indexed()
+        if indexes is None:
+            return usage
+        indexes.sweep()
+        return self.store.usage()
 
     def purge(self, ref: str, *, scope: str | None = None, everywhere: bool = False) -> None:
         """Removes an output and every trace of it from a scope; with everywhere its bytes go even if others hold them too."""
         boundary = scope or self._fixed
         if boundary is None:
             raise ConfigError("say which scope to purge from: gateway.purge(ref, scope=…), or session.purge(ref)")
-        self.store.purge(boundary, ref, everywhere=everywhere)
+        indexes = self._indexed()
+        blobs = [] if indexes is None else indexes.blobs(boundary, ref)
+        try:
+            self.store.purge(boundary, ref, everywhere=everywhere)
+        finally:  # a store that could not end has let the output go all the same
+            if indexes is not None and blobs:
+                indexes.forget(boundary, blobs, everywhere)
         with self._lock:
             for calls in self._calls.values():
                 for mark in [mark for mark, former in calls.items() if former == ref]:
@@ -293,6 +326,9 @@ class Gateway:
         """Closes the store. Harmless when done twice."""
         with self._lock:
             store, self._store, self._closed = self._store, None, True
+            indexes, self._indexes = self._indexes, None
+        if indexes is not None:
+            indexes.close()
         if store is not None:
             store.close()
 

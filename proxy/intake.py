@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import stat
+from _thread import allocate_lock, start_new_thread
 
 from byref.proxy.contracts import Blob, Buffer
-from byref.proxy.errors import Invalid
+from byref.proxy.errors import Corrupt, Invalid
+from byref.proxy.text import digest
 from byref.proxy.text import to_text as to_text
 
 TYPE_CHECKING = False
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     Output: TypeAlias = Content | Mapping[str, Content]
 
 BLOCK = 1 << 20  # bytes read at a time
+INLINE = 8 << 10  # bytes that a file store keeps in its catalog; more go to files
 HOLD = 8 << 20  # bytes of a stream that stay in memory beside the store
 _CONTINUATION = bytes(range(0x80, 0xC0))  # UTF-8 bytes that start no character
 _NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"  # what an address in a marker can carry
@@ -47,6 +50,38 @@ def to_bytes(text: str) -> bytes:
         return b"".join(bytes([ord(c) - 0xDC00]) if "\udc80" <= c <= "\udcff" else c.encode("utf-8", "surrogatepass") for c in text)
 
 
+class Writing:
+    """Bytes on their way into the store while something else is computed: compression and the disk need no interpreter."""
+
+    def __init__(self, store: Store, data: bytes, blob: Blob) -> None:
+        self._done = allocate_lock()
+        self._done.acquire()
+        self._fault: BaseException | None = None
+        start_new_thread(self._run, (store, data, blob))
+
+    def _run(self, store: Store, data: bytes, blob: Blob) -> None:
+        try:
+            writer = store.writer()
+            try:
+                writer.write(data)
+                if writer.finish() != blob:
+                    raise Corrupt(blob.digest, "it was written as something else")
+            except BaseException:
+                writer.abort()
+                raise
+        except BaseException as fault:
+            self._fault = fault
+        finally:
+            self._done.release()
+
+    def join(self) -> None:
+        """Waits for the end. Raises what went wrong."""
+        with self._done:
+            pass
+        if self._fault is not None:
+            raise self._fault
+
+
 class Raw:
     """One part of an output on its way in. `store` reads it once; `blocks` gives its bytes whatever became of the store."""
 
@@ -59,6 +94,7 @@ class Raw:
         self._characters = 0
         self._data: bytes | None = None
         self._stored: Store | None = None
+        self._writing: Writing | None = None
         self._fd = -1
         self._start = self._spooled = 0
         self._tail: list[bytes] = []
@@ -79,6 +115,30 @@ class Raw:
         else:
             raise TypeError(f"an output is text, bytes, a stream of them, or named parts; {self.name} is {type(content).__name__}")
 
+    def begin(self, store: Store, beside: bool) -> None:
+        """As `store`; with beside, bytes in memory that go to a file are written by a thread, and `written` waits for it."""
+        data = self._data
+        if not beside or data is None or len(data) <= INLINE:
+            self.store(store)
+            return
+        self.blob, self.size = Blob(digest(data), len(data), data.count(b"\n")), len(data)
+        self._characters = len(data) if data.isascii() else len(data.translate(None, _CONTINUATION))
+        self.tokens = _estimate(self._characters, self.size)
+        self._writing = Writing(store, data, self.blob)
+
+    def written(self) -> None:
+        """Returns once all bytes are durable. Raises what the store raises."""
+        writing, self._writing = self._writing, None
+        if writing is not None:
+            writing.join()
+
+    def abandon(self) -> None:
+        """Waits until nothing is written any more."""
+        try:
+            self.written()
+        except Exception:
+            pass  # told already, or the caller has a fault of its own to tell
+
     def store(self, store: Store) -> Blob:
         """Writes all bytes and makes them durable. Raises what the store raises, or the stream."""
         writer = store.writer()
@@ -91,7 +151,7 @@ class Raw:
         except BaseException:
             writer.abort()
             raise
-        self.tokens = (3 * self._characters + 4 * (self.size - self._characters) + 9) // 10
+        self.tokens = _estimate(self._characters, self.size)
         return self.blob
 
     @property
@@ -206,6 +266,10 @@ class Kept(Raw):
     def __init__(self, name: str, media: str, blob: Blob, store: Store) -> None:
         super().__init__(name, b"", media)
         self.blob, self.size, self._data, self._stored = blob, blob.size, None, store
+
+
+def _estimate(characters: int, size: int) -> int:
+    return (3 * characters + 4 * (size - characters) + 9) // 10
 
 
 def parts(output: Output, single: str, media: Mapping[str, str] | None = None) -> list[Raw]:

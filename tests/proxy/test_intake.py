@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import byref
 from byref.proxy import intake
 from byref.proxy.contracts import Store
 from byref.proxy.errors import Invalid, StoreFull
@@ -155,3 +156,35 @@ def test_what_is_no_output_is_refused() -> None:
             parts(value, "text")  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         Raw("text", iter([3])).read()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("data", [b"a\n" * 40_000, "é\n".encode() * 9000, bytes(range(256)) * 99, b"small\n", b""])
+def test_bytes_written_beside_are_the_same_blob_of_the_same_size(store: Store, data: bytes) -> None:
+    plain, beside = Raw("text", data), Raw("text", data)
+    plain.store(store)
+    beside.begin(store, beside=True)
+    beside.written()
+    assert (beside.blob, beside.size, beside.tokens) == (plain.blob, plain.size, plain.tokens)
+    assert b"".join(store.open(beside.stored.digest).blocks()) == data
+
+
+def test_what_the_store_refuses_beside_is_told_once_it_is_waited_for(store: Store) -> None:
+    part = Raw("text", b"x" * 100_000)
+    part.begin(Full(1000), beside=True)  # type: ignore[arg-type]
+    with pytest.raises(StoreFull):
+        part.written()
+    assert part.read() == b"x" * 100_000
+
+
+def test_a_view_whose_bytes_could_not_be_written_is_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No ref of bytes that are not durable: the fault comes while the view is made, and the raw output passes."""
+    text = "".join(f"line {n}: {n * 7919 % 1009}\n" for n in range(9000))
+    with byref.open(f"file:{tmp_path}/s") as gateway:
+        session = gateway.session("s")
+        assert session.capture(tool="shell", args={"command": "a"}, output=text).ref
+
+        def broken(descriptor: int) -> None:
+            raise OSError(28, "No space left on device")
+        monkeypatch.setattr(os, "fsync", broken)
+        shown = session.capture(tool="shell", args={"command": "b"}, output=text + "another\n")
+        assert not shown.ref and shown.text == text + "another\n" and "not stored" in shown.warning
