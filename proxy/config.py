@@ -11,6 +11,7 @@ Order of precedence: an argument, a variable, `config.toml` under the home, the 
 | BYREF_MAX_BYTES  | quota of the store: bytes, or with a suffix: 500MB, 10GiB              |
 | BYREF_MAX_AGE    | how long outputs are kept: seconds, or with a suffix: 12h, 30d         |
 | BYREF_RUN_LIMIT  | bytes past which `byref run` passes an output on unstored: 1GiB         |
+| BYREF_MODELS     | where the models of layers lie, a folder each                          |
 | BYREF_TOKEN      | what clients of `byref wrap --http` have to bring; see wrap/door.py    |
 | BYREF_INSIDE     | set by `byref run` for what it starts; see frontends/nested.py         |
 """
@@ -186,6 +187,15 @@ def home_folder(environ: Mapping[str, str] | None = None) -> str:
     if not base.startswith("/"):
         base = os.path.join(env.get("HOME") or os.path.expanduser("~"), ".local", "share")
     return os.path.join(base, "byref")
+
+
+def models_folder(environ: Mapping[str, str] | None = None) -> str:
+    """Where the models of layers lie: BYREF_MODELS, else `byref/models` in the platform's cache folder."""
+    env = os.environ if environ is None else environ
+    if env.get("BYREF_MODELS"):
+        return os.path.abspath(env["BYREF_MODELS"])
+    import platformdirs
+    return os.path.join(platformdirs.user_cache_dir("byref", appauthor=False), "models")
 
 
 def scope_here(folder: str | None = None, environ: Mapping[str, str] | None = None) -> str:

@@ -99,3 +99,8 @@ def test_what_hooks_leave_alone_is_a_table_of_the_file(tmp_path: Path) -> None:
 def test_a_harness_keeps_its_settings_where_its_variable_says() -> None:
     assert config.harness_folder("CLAUDE_CONFIG_DIR", ".claude", {"HOME": "/home/dev"}) == "/home/dev/.claude"
     assert config.harness_folder("CLAUDE_CONFIG_DIR", ".claude", {"HOME": "/home/dev", "CLAUDE_CONFIG_DIR": "/srv/c"}) == "/srv/c"
+
+
+def test_models_lie_where_their_variable_says_else_in_the_cache_folder(tmp_path: Path) -> None:
+    assert config.models_folder({"BYREF_MODELS": str(tmp_path)}) == str(tmp_path)
+    assert config.models_folder({}).endswith("models")
