@@ -7,7 +7,7 @@ from byref.filters.patterns import any_of
 from byref.proxy.contracts import Call
 
 _NARROW = any_of(r"\|\s*(?:head|tail|grep|egrep|rg|sed|awk|cut|jq|wc|sort|uniq)\b", r"\bsed -n\b", r"^\s*(?:head|tail)\b", r"\bawk\b",
-                 r"\bgrep\b.*-[ABCm] ?\d")
+                 r"\bgrep\b.*-[ABCm] ?\d", r"\bgit\b.*\b(?:blame|annotate|log)\b.* -L ?\S")
 
 
 def narrowed(call: Call) -> bool:

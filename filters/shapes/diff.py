@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from byref.filters.failures import mark, suspects
 from byref.filters.lines import split
 from byref.filters.narrow import command
 from byref.filters.patterns import any_of
@@ -40,6 +41,7 @@ _DATA = 200  # changed lines of a file from which it is data or generated
 _SHORT = 12  # changed lines of a file that stand whole: a big data file must not push out two lines that matter
 _ROOM = 8000  # characters up to which all hunk headers, all details and all short changes stand whatever they are worth
 _WHOLE = 12_000  # characters of a patch that stands whole
+_WITHIN = ("", " ", "\t", "+", "-", "\\", "<", ">", "!")  # a line of a patch begins with; others are what a tool says beside it
 _CHANGED, _SMALL, _LAST = 6, 20, -12  # quarters: a changed line, one of few in its file, one that a tool wrote; of a deleted file none
 
 
@@ -81,6 +83,9 @@ class Diff:
             for i in part.changed:
                 rank[i], worth[i] = (MUST, _CHANGED) if stands else (rank[i], _SMALL)
         units = lines.units(rank=rank, worth=worth, strictness=0 if len(text) < _WHOLE else 100)
+        said = [i for part in sections if part.hunks for i in part.context
+                if lines.texts[i][:1] not in _WITHIN and not (lines.glued and lines.glued[i])]
+        mark(units, [said[k] for k in suspects([lines.texts[i] for i in said])])
         demote(units)
         return units
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 
+from byref.filters.failures import mark, suspects
 from byref.filters.lines import split
 from byref.filters.narrow import command, narrowed
 from byref.filters.units import ANCHOR, MUST, PLAIN, Units
@@ -40,7 +41,7 @@ class Matches:
 
     def units(self, text: str, call: Call) -> Units:
         lines = split(text)
-        texts, heads, counts = [], [], []
+        texts, heads, counts, said = [], [], [], []
         rank = bytearray(len(lines.texts))
         last = ""
         previous = -1
@@ -60,16 +61,22 @@ class Matches:
                 texts.append(row)
                 heads.append("")
                 counts.append(int(not glued[i] and bool(_NUMBERED.match(row))))
-                if not glued[i] and not _NUMBERED.match(row) and _FOOT.search(row) and row != "--":
-                    rank[i] = MUST
+                if not glued[i] and not _NUMBERED.match(row) and row != "--":
+                    if _FOOT.search(row):
+                        rank[i] = MUST
+                    if not row.startswith(f"{last}-"):  # a line of context
+                        said.append(i)
         files = rank.count(ANCHOR)
         if files > 1 and files <= max(60, len(texts) // 4):
             rank = rank.replace(bytes([ANCHOR]), bytes([MUST]))  # few enough that each file shows its first match
         if previous < 0 and sum(counts) == 0:
             counts = [1] * len(texts)
-        return Units(texts, lines.address, rank, [PLAIN] * len(texts), "matches",
-                     keys=[row.strip() for row in lines.texts],
-                     counts=counts, heads=heads, glued=lines.glued, strictness=0 if narrowed(call) or len(text) < _WHOLE else 100)
+        units = Units(texts, lines.address, rank, [PLAIN] * len(texts), "matches",
+                      keys=[row.strip() for row in lines.texts],
+                      counts=counts, heads=heads, glued=lines.glued, strictness=0 if narrowed(call) or len(text) < _WHOLE else 100)
+        if previous >= 0:  # what a tool, or the next one, says beside its matches
+            mark(units, [said[k] for k in suspects([texts[i] for i in said])])
+        return units
 
 
 SHAPE = Matches()

@@ -54,7 +54,8 @@ class Table:
         units.name, units.counts, units.total = "rows", number, None
         if not call.intent:
             units.sources = _named(texts, rows[form.first:form.after], form.between)
-        failing = {i for i in suspects(texts) if not number[i] or _reports(texts[i], form.between)}
+        columns = len(GAP.split(rows[form.first].strip())) if form.between == ALIGNED else 0
+        failing = {i for i in suspects(texts) if not number[i] or _reports(texts[i], form.between, columns)}
         starts = {found.start() for found in re.finditer(r"\S+", rows[form.first])} if form.between == ALIGNED else set()
         hints = [hint for hint in _HINTS if hint in text]
         said = [k for k, row in enumerate(rows) if counts[k] and any([hint in row for hint in hints])] if hints else []
@@ -115,9 +116,12 @@ def _heads(row: str, before: str) -> bool:
     return bool(row.strip()) and (not before.strip() or is_rule(before))
 
 
-def _reports(row: str, between: str) -> bool:
-    """Whether one of its cells begins with a sign of failure: what describes a thing may well name one."""
+def _reports(row: str, between: str, columns: int) -> bool:
+    """Whether one of its cells begins with a sign of failure: what describes a thing may well name one. A line with few cells of an
+    aligned table is none of its rows."""
     cells = GAP.split(row) if between == ALIGNED else _CELLS.split(row) if between == RULED else row.split(between)
+    if len(cells) * 3 <= columns:
+        return True
     return any([is_failure(" ".join(cell.strip(' "').split()[:2])) for cell in cells if cell])
 
 

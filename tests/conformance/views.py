@@ -24,6 +24,7 @@ _HEAD = re.compile(rf"«{REF}(?:(?: [^\s«»]{{1,14}})? exit -?\d+:| error:)? (\
 # ECMA-48: CSI with its parameters, OSC up to its end, and the two-character escapes
 _CODES = re.compile(r"\x1b\[[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x1b[\x40-\x5f]")
 _NUMBER = re.compile(r" *(\d+) *(→|\t|:|\|)")
+_WRITTEN = re.compile(r"\^?[0-9a-f]{7,40}(?: .*\(.* \d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4})?$")
 
 
 @dataclass(frozen=True)
@@ -188,9 +189,9 @@ def stands(raw: bytes, block: Sequence[str]) -> None:
         elif below is not None and shown.endswith("/") and len(shown) < len(line) and same(shown, line[:len(shown)]) \
                 and same(below, line[len(shown):]):
             path, k = line[:len(shown)], k + 1
-        elif path and line.startswith(path) and line[len(path)] in ":-" and same(shown, line[len(path) + 1:]):
+        elif path and line.startswith(path) and _ends(path, line) and same(shown, line[len(path) + 1:]):
             pass
-        elif below is not None and 0 < len(shown) < len(line) and same(shown, line[:len(shown)]) and line[len(shown)] in ":-" \
+        elif below is not None and 0 < len(shown) < len(line) and same(shown, line[:len(shown)]) and _ends(shown, line) \
                 and same(below, line[len(shown) + 1:]):
             path, k = line[:len(shown)], k + 1
         elif found and number == before + 1 and before >= 0:  # what a reader counts
@@ -199,6 +200,11 @@ def stands(raw: bytes, block: Sequence[str]) -> None:
             raise AssertionError(f"{line!r} falls between, {shown!r} was made up (the line before has number {before})")
         k += 1
     assert k == len(block), f"made up: {block[k]!r}"
+
+
+def _ends(shared: str, line: str) -> bool:
+    """Whether what lines share ends there in one of them: a path before its line number, or who wrote a line, and when, in git blame."""
+    return line[len(shared)] in ":-" or (line[len(shared)] == " " and _WRITTEN.match(shared) is not None)
 
 
 def same_piece(shown: str, row: bytes) -> bool:

@@ -3,7 +3,11 @@ from __future__ import annotations
 
 import inspect
 import json.decoder
+import os
+import re
+import subprocess
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -115,3 +119,24 @@ def test_a_log_that_is_read_is_no_code() -> None:
     rows[300] = "2026-05-01 10:05:00 ERROR disk full"
     shown = check(look("\n".join(rows), tool="read", arguments={"file_path": "app.log"}, exit_code=None))
     assert shown.view.shape == "log" and rows[300] in shown.lines
+
+
+def blamed(folder: Path, *options: str) -> str:
+    """What git says of a file that two people wrote, in runs of eleven lines."""
+    for k, name in enumerate(("Ada", "Grace")):
+        who = {f"GIT_{role}_{what}": value for role in ("AUTHOR", "COMMITTER")
+               for what, value in (("NAME", f"{name} (Ops)"), ("EMAIL", "a@b"), ("DATE", f"2026-0{k + 1}-02T10:00:00+0000"))}
+        rows = [line if i // 11 % 2 <= k else "" for i, line in enumerate(LINES)]
+        (folder / "a.py").write_text("".join(row + "\n" for row in rows))
+        for words in (["init", "-q"], ["add", "a.py"], ["commit", "-qm", name]):
+            subprocess.run(["git", *words], cwd=folder, check=True, env={**os.environ, **who})
+    return subprocess.run(["git", "blame", *options, "a.py"], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("options", [(), ("-s",), ("-e", "-l")])
+def test_who_wrote_lines_that_stand_together_is_said_once(tmp_path: Path, options: tuple[str, ...]) -> None:
+    raw = blamed(tmp_path, *options)
+    shown = check(look(raw, f"git blame {' '.join(options)} a.py"))
+    assert shown.view.shape == "code" and len(shown.text) < len(raw) * 2 // 3 and not any(" failures" in marker for marker in shown.markers)
+    numbers = [int(found[1]) for line in shown.lines if (found := re.search(r"^(?:\^?[0-9a-f]{7,40} .*?)? *(\d+)\)", line))]
+    assert numbers == sorted(numbers) and len(numbers) > 60

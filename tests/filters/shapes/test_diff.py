@@ -213,3 +213,13 @@ def test_many_commits_show_their_files_before_their_hunks() -> None:
     shown = check(look(raw, "git log -p"))
     assert all(f"diff --git a/m{i}.py b/m{i}.py" in shown.lines for i in range(300))
     assert len(shown.text) < len(raw) * 4 // 5
+
+
+def test_what_stands_beside_a_patch_and_says_that_something_failed_stands() -> None:
+    hunks = "".join(f"diff --git a/m{k}.py b/m{k}.py\n--- a/m{k}.py\n+++ b/m{k}.py\n@@ -1,40 +1,40 @@\n"
+                    + "".join(f"-    error_{i} = fatal({k}, {i * k})\n+    fatal_{i} = error({k}, {i})\n" for i in range(40))
+                    for k in range(12))
+    raised = "Traceback (most recent call last):\n  File \"a.py\", line 1, in f\nStop: 4\n"
+    shown = check(look(hunks + "fatal: bad revision 'x'\n" + raised, "git diff; git show x; python a.py"))
+    assert shown.view.shape == "diff" and shown.view.gaps and {"fatal: bad revision 'x'", "Stop: 4"} <= set(shown.lines)
+    assert not any("failure" in marker for marker in shown.markers), "what a patch holds is none"

@@ -109,3 +109,13 @@ def test_what_was_shown_collapses_with_its_path() -> None:
     moved = raw.replace("part_3/", "part_30/")
     again = check(look(moved, "grep -rn value src", profile="safe", seen=Seen(first.view.lines, first.view.terms, True)))
     assert not again.view.passed and "src/part_30/module.py" in again.text and "src/part_4/module.py" not in "\n".join(again.lines)
+
+
+def test_what_a_tool_says_beside_its_matches_stands_where_it_says_that_something_failed() -> None:
+    rows = [f"src/{name}.py:{i}:    total_{i % 9} = {name}({i})" for name in ("load", "store", "merge", "split") for i in range(90)]
+    said = ["grep: ./private: Permission denied", "Traceback (most recent call last):", '  File "a.py", line 1, in f', "Stop: 4"]
+    shown = check(look("\n".join([*rows[:100], said[0], *rows[100:], *said[1:]]) + "\n", "grep -rn total .; python a.py"))
+    assert shown.view.shape == "matches" and shown.view.gaps and set(said) - {said[2]} <= set(shown.lines)
+    context = [f"src/load.py-    raise ValueError({i})" if i % 3 else f"src/load.py:    try_{i}()" for i in range(300)]
+    call = Call("Bash", {"command": "grep -r -A2 try src"}, 0)
+    assert SHAPE.units("\n".join(context) + "\n", call).failures == {}, "what was searched is none"

@@ -246,3 +246,10 @@ def test_recorded_tables(name: str, command: str) -> None:
     shown = check(look(raw, command))
     assert shown.view.shape == "table" and len(shown.text.encode()) < len(raw) * 9 // 10
     assert raw.decode().splitlines()[0] in shown.lines and len(set(counted(shown))) == 1
+
+
+def test_a_line_with_few_cells_is_no_row_and_may_say_that_something_failed() -> None:
+    rows = [f"root     {i:6}  0.{i % 9}  0.1  {i * 37 % 9999:6}  S   0:0{i % 9}   worker --slot {i}" for i in range(300)]
+    rows[200:200] = ["cat: notes.txt: No such file or directory"]
+    shown = check(look("USER        PID  %CPU  %MEM     RSS  STAT  TIME   COMMAND\n" + "\n".join(rows) + "\n", "ps aux"))
+    assert shown.view.shape == "table" and "cat: notes.txt: No such file or directory" in shown.lines and shown.view.gaps
