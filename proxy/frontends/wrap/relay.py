@@ -143,11 +143,12 @@ class Relay:
                 going.append(out)
                 call.questions[str(message.id)] = question
         call.number = next((message.id for message in messages if message.id is not None), None)
+        batch = call.data.lstrip()[:1] == b"["
         if messages and not going:
-            return reply(call.local, len(messages) > 1)
+            return reply(call.local, batch)
         if going != messages:
             lines = [b"".join(map(bytes, message.pieces())).rstrip() for message in going]
-            call.data = lines[0] if len(messages) == 1 else b"[" + b",".join(lines) + b"]"
+            call.data = b"[" + b",".join(lines) + b"]" if batch else lines[0]
         return await self._forward(call, aware=True)
 
     def _proxy(self, client: _Client, question: Question) -> Proxy:
