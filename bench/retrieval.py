@@ -64,17 +64,19 @@ def alone(name: str) -> Callable[[Mapping[str, str]], Ask]:
     """One of our layers, with its index whole and no end of time."""
     def prepared(documents: Mapping[str, str]) -> Ask:
         scope, keys = scope_of(documents)
-        layers = [discover.load("layers", one).layer(None) for one in dict.fromkeys((name, *CANDIDATES))]
+        layers = [discover.load("layers", name).layer(None)]
+        if layers[0].roles == {REFINE}:
+            layers += [discover.load("layers", other).layer(None) for other in CANDIDATES]
         for layer in layers:
             if lacking := layer.status(scope).missing:
                 raise Missing(f"{layer.name}: {lacking}")
             layer.apply([Added(blob, scope.open(blob), "text") for blob in scope.held], (), Event())
-        first, *others = layers if REFINE not in layers[0].roles else layers
+        first, *others = layers
 
         def ask(query: str) -> Sequence[str]:
             parsed, budget = parse(query), Budget(math.inf, Event(), time.monotonic)
             found = None
-            if first.roles == {REFINE}:
+            if others:
                 found = [hit for other in others if other.applies(scope, parsed) for hit in other.search(parsed, scope, budget).hits]
             if not first.applies(scope, parsed):
                 return []

@@ -32,6 +32,7 @@ FRESH = 256 << 10  # bytes of a scope that are embedded while searching, where t
 STEP = 32  # chunks embedded between two looks at the clock
 QUERY = 2000  # characters of a query; the rest adds nothing to a sum
 BINARY = 50  # of stretches of which one byte in so many is NUL, or more, nothing is taken in
+FLOOR = 2000  # of a hit's cosine: every text is a little like every other (.14 in the middle; right answers are above .27)
 RATE = 20_000  # chunks a millisecond
 
 _lock = Lock()
@@ -80,7 +81,7 @@ class Static:
         fresh = [held for blob, held in scope.held.items() if blob not in index.complete]
         made, finished = self._embedded(table, fresh, index.reached, scope, budget)
         parts = (*index.parts, *parts_of(made).parts)
-        found, done = nearest(parts, vector[0], int(length[0]), scope.held.keys(), budget.hits, budget.late)
+        found, done = nearest(parts, vector[0], int(length[0]), scope.held.keys(), budget.hits, budget.late, FLOOR)
         hits = [(-near.score, scope.held[near.blob].age, scope.held[near.blob].part, near.start, near) for near in found]
         hits.sort()
         searched = (index.complete | finished) & scope.held.keys()

@@ -318,14 +318,13 @@ def _read(path: str, mark: str, width: int) -> Segment | None:
 
 
 def nearest(parts: Iterable[Part], vector: Int8, length: int, wanted: AbstractSet[str], count: int,
-            late: Callable[[], bool]) -> tuple[list[Near], int]:
-    """Chunks of wanted blobs with the highest cosines above 0, all that tie with the last one included, in no order.
+            late: Callable[[], bool], least: int = 1) -> tuple[list[Near], int]:
+    """Chunks of wanted blobs with the highest cosines, from least on, all that tie with the last one included, in no order.
 
     Also for how many parts there was time, -1 for all.
     """
     import numpy as np
     found: list[Near] = []
-    least = 1
     for done, part in enumerate(parts):
         if late():
             return found, done

@@ -73,7 +73,12 @@ def test_hits_are_spans_of_their_blob_with_a_cosine(layer: static.Static) -> Non
 def test_nothing_of_a_blob_outside_the_scope_is_said(layer: static.Static) -> None:
     held = scope(TEXTS)
     layer.apply(added(held), (), Event())
-    assert found(layer, scope({"cars": TEXTS["cars"]}), "dog puppy the") == ["cars"]
+    assert set(found(layer, held, "dog car")) == {"dogs", "cars"}
+    assert found(layer, scope({"cars": TEXTS["cars"]}), "dog car") == ["cars"]
+
+
+def test_what_is_hardly_alike_is_no_hit(layer: static.Static) -> None:
+    assert found(layer, scope(TEXTS), "dog") == ["dogs"]
 
 
 def test_equal_hits_come_newest_first(layer: static.Static) -> None:
