@@ -49,6 +49,19 @@ class Query:
     tokens: tuple[str, ...]
     terms: tuple[Term, ...]
 
+    def without_terms(self) -> Query:
+        """The same, to be looked for as a whole alone."""
+        return Query(self.text, self.exact, self.compiled, self.fault, self.tokens, ())
+
+
+def met(query: Query, bits: int) -> tuple[str, ...]:
+    """The tokens of the query of which a term is among these."""
+    held = 0
+    for bit, term in enumerate(query.terms):
+        if bits >> bit & 1:
+            held |= term.tokens
+    return tuple(token for number, token in enumerate(query.tokens) if held >> number & 1)
+
 
 def parse(text: str) -> Query:
     """The query of a text. Raises nothing: a pattern that RE2 does not take is searched as the text that it is."""
@@ -82,7 +95,7 @@ def _terms(text: str) -> tuple[tuple[str, ...], tuple[Term, ...]]:
         if len(found) >= TERMS:
             break
         low = token.lower()
-        inside = _pieces(token)
+        inside = pieces(token)
         for piece in {low: None, **dict.fromkeys(inside)}:
             form = piece.encode("utf-8", "surrogatepass")
             whole = piece == low
@@ -98,18 +111,18 @@ def _terms(text: str) -> tuple[tuple[str, ...], tuple[Term, ...]]:
     return tuple(tokens), tuple(Term(form, *rest) for form, rest in kept)
 
 
-def _pieces(token: str) -> list[str]:
+def pieces(token: str) -> list[str]:
     """The words inside a token in lower case."""
     if token.isascii():
         return list(subwords(token))
-    pieces: list[str] = []
+    found: list[str] = []
     at = 0
     for run in _UNSPACED.finditer(token):
-        pieces += _spaced(token[at:run.start()])
+        found += _spaced(token[at:run.start()])
         text = run[0]
-        pieces += [text[i:i + 2] for i in range(len(text) - 1)] or [text]
+        found += [text[i:i + 2] for i in range(len(text) - 1)] or [text]
         at = run.end()
-    return pieces + _spaced(token[at:])
+    return found + _spaced(token[at:])
 
 
 def _spaced(text: str) -> list[str]:

@@ -15,8 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from byref.layers.contract import LayerStatus
     from byref.proxy.address import Address
     from byref.proxy.contracts import Part, Source, Store, Usage
+    from byref.proxy.indexing import Indexes
 
 __all__ = ["Found", "Hit", "Page", "Ran", "Recent", "Status", "blocks", "fetch", "search", "status"]
 
@@ -60,21 +62,25 @@ class Recent:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What a scope holds, newest first in recent, and how full the store is that it shares with others."""
+    """What a scope holds, newest first in recent, how full the store is that it shares with others, and how far each layer came."""
 
     scope: str
     outputs: int
     size: int
     recent: tuple[Recent, ...]
     usage: Usage
+    layers: tuple[LayerStatus, ...] = ()
 
     @property
     def text(self) -> str:
-        """One line of totals, one an output."""
+        """One line of totals, one an output, one of the layers and one for each that lacks something."""
         share = 100 * self.usage.bytes_held / self.usage.max_bytes
         held = f"{_size(self.usage.bytes_held)} ({share:.1f}% of its quota)"
         rows = [f"{self.outputs} outputs, {_size(self.size)} in this scope; the store holds {held}"]
         rows += [f"{r.ref} {_size(r.size):>8} {_age(r.age):>4} before the newest  {r.tool} {r.command}".rstrip() for r in self.recent]
+        if self.layers:
+            rows.append("search by " + ", ".join(f"{one.name} {one.coverage // 100}%" for one in self.layers if not one.missing))
+            rows += [f"without {one.name}: {one.missing}" for one in self.layers if one.missing]
         return "\n".join(rows) + "\n"
 
 
@@ -115,7 +121,7 @@ def blocks(store: Store, scope: str, ref: str, part: str | None = None) -> Itera
     return (block for p in output.manifest.parts if part in (None, p.name) for block in _open(store, output, p).blocks())
 
 
-def status(store: Store, scope: str, limit: int = 10) -> Status:
+def status(store: Store, scope: str, limit: int = 10, indexes: Indexes | None = None) -> Status:
     """What a scope holds and what was cached lately. Ages count from the newest capture, so they are no clock."""
     outputs = size = after = 0
     while batch := store.changes(scope, after):
@@ -124,7 +130,11 @@ def status(store: Store, scope: str, limit: int = 10) -> Status:
     newest = store.recent(scope, limit=limit)
     recent = tuple(Recent(o.ref, o.manifest.tool, _command(o), sum(p.blob.size for p in o.manifest.parts), newest[0].captured - o.captured)
                    for o in newest)
-    return Status(scope, outputs, size, recent, store.usage())
+    layers: tuple[LayerStatus, ...] = ()
+    if indexes is not None:
+        view = indexes.everything(scope)
+        layers = tuple(layer.status(view) for layer in indexes.orchestrator(scope).layers)
+    return Status(scope, outputs, size, recent, store.usage(), layers)
 
 
 def _check_part(output: Output, part: str | None) -> None:

@@ -202,6 +202,13 @@ def _units(data: bytes, base: int, line: int, found: dict[int, list[int]]) -> It
         yield Unit(base + start, base + end, line if whole else 0, line if whole else 0, terms, exact)
 
 
+def within(data: bytes, base: int, line: int, query: Query) -> list[Unit]:
+    """The units of a stretch of whole lines that begins with this line, at this byte; of a piece of a line where line is 0."""
+    found, _ = _window(data, query, [0] * len(query.terms), 0)
+    units = list(_units(data, base, line, found))
+    return units if line else [unit._replace(line=0, last=0) for unit in units]
+
+
 def near(units: Sequence[Unit]) -> list[int]:
     """The terms of each unit and of the units right before and after it."""
     merged = [unit.terms for unit in units]

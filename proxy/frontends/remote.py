@@ -127,13 +127,14 @@ class Remote:
 
     def status(self) -> tuple[Status, str]:
         """What the scope holds, and the store's URL."""
+        from byref.layers.contract import LayerStatus
         from byref.proxy.contracts import Usage
         from byref.proxy.reader import Recent, Status
         head, _ = self._ask("POST /v1/status", {"session": SESSION, "scope": config.scope_here()})
         try:
             url = head["store"].pop("url")
             return Status(head["scope"], head["outputs"], head["size"], tuple(Recent(**one) for one in head["recent"]),
-                          Usage(**head["store"])), url
+                          Usage(**head["store"]), tuple(LayerStatus(**one) for one in head["layers"])), url
         except (TypeError, KeyError, AttributeError) as fault:
             raise Unavailable(f"an answer that cannot be read: {fault}") from None
 
@@ -190,18 +191,19 @@ class ShellSession:
         return self.local.fetch(ref, at=at, part=part, max_tokens=max_tokens, cursor=cursor)
 
     def search(self, *, query: str, refs: Sequence[str] | None, tool: str | None, signature: str | None, outcome: str | None,
-               kind: str | None, since: str | None, session: str | None, timebox_ms: int, k: int | None, max_tokens: int) -> Found:
+               kind: str | None, since: str | None, session: str | None, timebox_ms: int, k: int | None, max_tokens: int,
+               layers: Sequence[str] | None, emphasis: str, explain: bool) -> Found:
         """As `Session.search`."""
         if self._remote is not None:
             try:
                 return self._remote.search(
                     query=query, refs=refs, tool=tool, signature=signature, outcome=outcome, kind=kind, since=since, session=session,
-                    timebox_ms=timebox_ms, k=k, max_tokens=max_tokens)
+                    timebox_ms=timebox_ms, k=k, max_tokens=max_tokens, layers=layers, emphasis=emphasis, explain=explain)
             except (Unavailable, ConfigError):
                 self._remote = None
         return self.local.search(
             query, refs, tool=tool, signature=signature, outcome=outcome, kind=kind, since=since, session=session,
-            timebox_ms=timebox_ms, k=k, max_tokens=max_tokens)
+            timebox_ms=timebox_ms, k=k, max_tokens=max_tokens, layers=layers, emphasis=emphasis, explain=explain)
 
     def status(self) -> Status:
         """As `Session.status`; `url` then says where the store lies."""

@@ -8,7 +8,7 @@ from byref.proxy.contracts import Json
 from byref.proxy.frontends.command import Command, say
 from byref.proxy.frontends.remote import ShellSession
 from byref.proxy.reader import Found
-from byref.proxy.searching import MAX_TOKENS, OUTCOMES
+from byref.proxy.searching import EMPHASES, MAX_TOKENS, OUTCOMES
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
@@ -23,17 +23,23 @@ def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--timebox", metavar="MS", type=int, default=1000, help="milliseconds after which it answers (1000)")
     parser.add_argument("-k", metavar="N", type=int, help="hits at most")
     parser.add_argument("--max-tokens", metavar="N", type=int, default=MAX_TOKENS, help=f"size of the answer, roughly ({MAX_TOKENS})")
+    parser.add_argument("--layer", metavar="NAME", action="append", help="only by this layer; may be given again (byref status lists them)")
+    parser.add_argument("--emphasis", choices=EMPHASES, default="balanced", help="what counts more where several layers find something")
+    parser.add_argument("--explain", action="store_true", help="as JSON, with how each hit came to its place")
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
 def as_json(found: Found) -> dict[str, Json]:
     """The answer of a search as JSON, over HTTP too."""
-    return {
+    explained: dict[str, Json] = {} if found.explanation is None else {"explanation": found.explanation}
+    return explained | {
         "query": found.query, "outputs": found.outputs, "searched": found.searched, "filters": dict(found.filters),
         "uncovered": list(found.uncovered), "text": found.text,
-        "layers": [{"name": one.name, "status": one.status, "hits": one.hits, "note": one.note} for one in found.layers],
+        "layers": [{"name": one.name, "status": one.status, "hits": one.hits, "note": one.note, "coverage": one.coverage}
+                   for one in found.layers],
         "hits": [{"ref": hit.ref, "address": hit.address, "part": hit.part, "excerpt": hit.excerpt, "signals": list(hit.signals),
-                  "terms": list(hit.terms), "tool": hit.tool, "age": hit.age, "score": hit.score} for hit in found.hits],
+                  "terms": list(hit.terms), "tool": hit.tool, "age": hit.age, "score": hit.score, "bps": hit.bps, "rank": hit.rank}
+                 for hit in found.hits],
     }
 
 
@@ -41,8 +47,9 @@ def _run(args: argparse.Namespace) -> int:
     with ShellSession() as session:
         found = session.search(
             query=args.query, refs=args.ref, tool=args.tool, signature=args.signature, outcome=args.outcome, kind=args.kind,
-            since=args.since, session=args.session, timebox_ms=args.timebox, k=args.k, max_tokens=args.max_tokens)
-    say(json.dumps(as_json(found), ensure_ascii=False, indent=1) + "\n" if args.json else found.text)
+            since=args.since, session=args.session, timebox_ms=args.timebox, k=args.k, max_tokens=args.max_tokens,
+            layers=args.layer, emphasis=args.emphasis, explain=args.explain)
+    say(json.dumps(as_json(found), ensure_ascii=False, indent=1) + "\n" if args.json or args.explain else found.text)
     return 0 if found.hits else 1
 
 

@@ -22,6 +22,9 @@ def as_json(found: Status, url: str) -> dict[str, Json]:
         "recent": [{"ref": one.ref, "tool": one.tool, "command": one.command, "size": one.size, "age": one.age} for one in found.recent],
         "store": {"url": url, "outputs": usage.outputs, "blobs": usage.blobs, "bytes_held": usage.bytes_held,
                   "bytes_raw": usage.bytes_raw, "max_bytes": usage.max_bytes, "max_age": usage.max_age},
+        "layers": [{"name": one.name, "version": one.version, "role": one.role, "origin": one.origin, "granularity": one.granularity,
+                    "coverage": one.coverage, "accepts": one.accepts, "latency_ms": one.latency_ms, "missing": one.missing}
+                   for one in found.layers],
     }
 
 

@@ -18,7 +18,14 @@ def session() -> Any:
 
 
 def put(session: byref.Session, output: Any, tool: str = "Bash", **named: Any) -> str:
-    return session.capture(tool=tool, args={"command": f"run {output!r:.40}"}, output=output, raw=True, **named).ref
+    return session.capture(tool=tool, args={"command": f"run {next(NUMBERS)}"}, output=output, raw=True, **named).ref
+
+
+NUMBERS = itertools.count(100)
+
+
+def layer(found: Any, name: str = "text") -> Any:
+    return next(one for one in found.layers if one.name == name)
 
 
 def test_exact_text_comes_before_all_words_and_these_before_most(session: byref.Session) -> None:
@@ -27,7 +34,8 @@ def test_exact_text_comes_before_all_words_and_these_before_most(session: byref.
     found = session.search("cache is the bottleneck")
     assert [hit.ref for hit in found.hits][:3] == [refs[1], refs[3], refs[0]]
     assert found.hits[0].signals == ("exact", "words") and found.hits[2].signals == ("words",)
-    assert [(one.name, one.status, one.hits) for one in found.layers] == [("exact", "ran", 2), ("words", "ran", 4)]
+    assert (layer(found).status, layer(found).hits, layer(found).coverage) == ("ran", 4, 10_000)
+    assert [hit.bps for hit in found.hits][:3] == [15_000, 15_000, 5_000]
 
 
 def test_a_rare_word_weighs_more_than_a_common_one(session: byref.Session) -> None:
@@ -49,7 +57,7 @@ def test_what_stands_nowhere_is_named(session: byref.Session) -> None:
     found = session.search("conflict qqzzx")
     assert found.uncovered == ("qqzzx",) and "nowhere: qqzzx" in found.text and len(found.hits) == 1
     none = session.search("qqzzx vvkkj")
-    assert not none.hits and none.text.startswith("[no match; found: exact 0, words 0; 1 output searched")
+    assert not none.hits and none.text.startswith("[no match; found: ") and "text 0" in none.text and "1 output searched" in none.text
 
 
 def test_refs_and_filters_narrow_it_and_are_echoed(session: byref.Session) -> None:
@@ -97,7 +105,7 @@ def test_a_pattern_that_is_none_is_said_and_searched_as_text(session: byref.Sess
     put(session, "a /[/ b\n")
     found = session.search("/[/")
     assert len(found.hits) == 1 and "no RE2 pattern" in found.text
-    assert [one.name for one in session.search("/a|b/").layers] == ["regex"]
+    assert session.search("/a|b/").hits[0].signals == ("regex",) and layer(session.search("/a|b/"), "names").status == "skipped"
 
 
 def test_bounds_that_are_none_are_told(session: byref.Session) -> None:
@@ -115,8 +123,8 @@ def test_when_the_timebox_ends_the_answer_says_how_far_it_came(session: byref.Se
     for n in range(5):
         put(session, f"needle {n}\n")
     ticks = itertools.count()
-    found = search(session.gateway.store, "s", "needle", timebox_ms=2000, clock=lambda: float(next(ticks)))
-    assert 0 < found.searched < found.outputs == 5 and {one.status for one in found.layers} == {"aborted"}
+    found = search(session.gateway.store, "s", "needle", timebox_ms=2000, layers=["text"], clock=lambda: float(next(ticks)))
+    assert 0 < found.searched < found.outputs == 5 and layer(found).status == "aborted" and 0 < layer(found).coverage < 10_000
     assert f"{found.searched} of 5 outputs searched" in found.text and "aborted" in found.text
 
 
@@ -139,7 +147,7 @@ def test_a_damaged_output_is_told_and_does_not_hide_the_others(tmp_path: Any) ->
     with byref.open(f"file:{tmp_path}") as gateway:
         session = gateway.session("s")
         found = session.search("needle")
-        assert [hit.ref for hit in found.hits] == [whole] and broken in found.layers[0].note and broken in found.text
+        assert [hit.ref for hit in found.hits] == [whole] and broken in layer(found).note and broken in found.text
         with pytest.raises(Corrupt):
             session.search("needle", [broken])
 

@@ -36,7 +36,8 @@ _SEARCH: Mapping[str, Json] = {
     "query": _text("words, an exact text, or /regex/ (RE2)"),
     "refs": {"type": "array", "items": {"type": "string"}, "description": "only in these; else in all"},
     "tool": _text("only of this tool"), "outcome": {"type": "string", "enum": ["success", "failure"]},
-    "k": _number("hits at most"), "max_tokens": _number()}
+    "k": _number("hits at most"), "max_tokens": _number(), "timebox_ms": _number(),
+    "layers": {"type": "array", "items": {"type": "string"}}, "emphasis": {"type": "string", "enum": ["balanced", "precision", "recall"]}}
 _ARGUMENTS: Mapping[str, Mapping[str, Json]] = {"fetch": _FETCH, "search": _SEARCH, "status": {}}
 _KINDS: Mapping[str, type] = {"string": str, "integer": int, "array": list}
 
@@ -104,14 +105,21 @@ def _status(session: Session, arguments: Mapping[str, Json]) -> list[str]:
 
 
 def _search(session: Session, arguments: Mapping[str, Json]) -> list[str]:
-    refs = arguments.get("refs")
-    chosen = [ref for ref in refs if isinstance(ref, str)] if isinstance(refs, list) else []
-    if isinstance(refs, list) and len(chosen) < len(refs):
-        raise Invalid("refs is a list of refs, such as [\"rk7f3qmab2x\"]")
+    chosen = _words(arguments, "refs", "refs, such as [\"rk7f3qmab2x\"]")
     k = arguments.get("k")
     return [session.search(
         _word(arguments, "query") or "", chosen or None, tool=_word(arguments, "tool"), outcome=_word(arguments, "outcome"),
-        k=k if isinstance(k, int) else None, max_tokens=_size(arguments, "max_tokens", 1500)).text]
+        k=k if isinstance(k, int) else None, max_tokens=_size(arguments, "max_tokens", 1500),
+        timebox_ms=_size(arguments, "timebox_ms", 1000), layers=_words(arguments, "layers", "names, as status gives them") or None,
+        emphasis=_word(arguments, "emphasis") or "balanced").text]
+
+
+def _words(arguments: Mapping[str, Json], name: str, what: str) -> list[str]:
+    value = arguments.get(name)
+    chosen = [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+    if isinstance(value, list) and len(chosen) < len(value):
+        raise Invalid(f"{name} is a list of {what}")
+    return chosen
 
 
 def _fetch(session: Session, arguments: Mapping[str, Json]) -> list[str]:

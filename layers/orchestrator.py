@@ -1,0 +1,173 @@
+"""Asks layers, each in a thread of its own, until the timebox ends. It knows nothing of what they mean.
+
+A layer is told its deadline and its cancel event; the answer never waits for one that heeds neither: it counts as aborted, and as
+`skipped: stuck` until its thread has returned. One that raises costs its own contribution, and the fault is logged.
+"""
+from __future__ import annotations
+
+import time
+from threading import Condition, Event, Lock, Thread
+
+from byref.layers.contract import GENERATE, PARTS, REFINE, Budget, Contribution
+from byref.proxy import discover
+from byref.proxy.contracts import dataclass
+from byref.proxy.errors import Invalid, Miss
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from byref.layers.contract import Hit, Layer, Scope
+    from byref.proxy.query import Query
+
+    Log = Callable[[str, Exception], object]
+
+RAN, ABORTED, SKIPPED = "ran", "aborted", "skipped"
+GENERATING = 600  # of 1,000 parts of the timebox: by then layers are to return candidates, and refining ones start
+REFINING = 800  # and by then these; the rest is for ranking and writing
+GRACE = 0.02  # seconds beyond its deadline that a layer gets to return, at most a twentieth of the timebox
+ORDER = ("names", "bm25", "static", "trigram", "text", "fuzzy")  # quick ones first; any other after these
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of one layer. status: ran, aborted or skipped; note says why. micros: microseconds it took."""
+
+    name: str
+    version: str
+    status: str
+    contribution: Contribution
+    note: str = ""
+    micros: int = 0
+
+
+def load(folder_of: Callable[[str], str | None], log: Log) -> list[Layer]:
+    """All layers there are, for one scope. folder_of: where a layer of that name may keep files. One that cannot be loaded is logged."""
+    layers: list[Layer] = []
+    for name in sorted(set(discover.names("layers")) - PARTS, key=lambda name: (_place(name), name)):
+        try:
+            layers.append(discover.load("layers", name).layer(folder_of(name)))
+        except Exception as fault:  # whatever a layer of somebody else does while it is made
+            log(f"layer {name}", fault)
+    return layers
+
+
+def _place(name: str) -> int:
+    return ORDER.index(name) if name in ORDER else len(ORDER)
+
+
+class Orchestrator:
+    """The layers of one scope. Safe for many threads."""
+
+    def __init__(self, layers: Sequence[Layer], log: Log) -> None:
+        self.layers = tuple(layers)
+        self._log = log
+        self._lock = Lock()
+        self._stuck: dict[str, int] = {}
+
+    def check(self, names: Iterable[str] | None) -> None:
+        """Raises `Invalid` for the name of a layer that there is not."""
+        known = {layer.name for layer in self.layers}
+        for name in names or ():
+            if name not in known:
+                raise Invalid(f"there is no layer {name[:40]!r}; there are {', '.join(sorted(known))}")
+
+    def search(self, query: Query, scope: Scope, timebox: float, names: Iterable[str] | None, clock: Callable[[], float],
+               choose: Callable[[Sequence[Answer]], Sequence[Hit]]) -> list[Answer]:
+        """Answers in the order of the layers. timebox in seconds. choose: candidates for those that refine, from the other answers.
+
+        Raises the `Miss` of a layer, which concerns an output that the caller named.
+        """
+        start = clock()
+        wanted = None if names is None else set(names)
+        chosen = [layer for layer in self.layers if wanted is None or layer.name in wanted]
+        first = [layer for layer in chosen if GENERATE in layer.roles]
+        answers = self._run(first, query, scope, start, timebox * GENERATING / 1000, timebox, clock, None)
+        later = [layer for layer in chosen if GENERATE not in layer.roles and REFINE in layer.roles]
+        if later:
+            candidates = choose(list(answers.values()))
+            answers |= self._run(later, query, scope, start, timebox * REFINING / 1000, timebox, clock, candidates)
+        return [answers[layer.name] for layer in chosen]
+
+    def _run(self, layers: Sequence[Layer], query: Query, scope: Scope, start: float, share: float, timebox: float,
+             clock: Callable[[], float], candidates: Sequence[Hit] | None) -> dict[str, Answer]:
+        answers: dict[str, Answer] = {}
+        running: list[_Running] = []
+        arrived = Condition()
+        for layer in layers:
+            note = self._unfit(layer, query, scope)
+            if note:
+                answers[layer.name] = Answer(layer.name, layer.version, SKIPPED, Contribution(()), note)
+                continue
+            one = _Running(layer, Budget(start + share, Event(), clock), arrived)
+            running.append(one)
+            Thread(target=one.run, args=(query, scope, candidates, self._release), name=f"byref-{layer.name}", daemon=True).start()
+        # Waits on real time, whatever clock the budget goes by.
+        end = time.monotonic() + max(0.0, share - (clock() - start)) + min(GRACE, timebox / 20)
+        with arrived:
+            arrived.wait_for(lambda: all(one.done for one in running), max(0.0, end - time.monotonic()))
+        for one in running:
+            answers[one.layer.name] = self._taken(one)
+        return answers
+
+    def _unfit(self, layer: Layer, query: Query, scope: Scope) -> str:
+        """Why a layer is not asked; empty where it is."""
+        with self._lock:
+            if self._stuck.get(layer.name):
+                return "stuck"
+        try:
+            return "" if layer.applies(scope, query) else layer.status(scope).missing or "nothing to look for"
+        except Exception as fault:  # as in its search
+            self._log(f"layer {layer.name}", fault)
+            return "faulty"
+
+    def _taken(self, one: _Running) -> Answer:
+        layer = one.layer
+        with self._lock:
+            if not one.done:
+                one.abandoned = True
+                self._stuck[layer.name] = self._stuck.get(layer.name, 0) + 1
+        if one.abandoned:
+            one.budget.cancel.set()
+            return Answer(layer.name, layer.version, ABORTED, Contribution(()), "still running")
+        if isinstance(one.fault, Miss):
+            raise one.fault
+        if one.fault is not None:
+            self._log(f"layer {layer.name}", one.fault)
+            return Answer(layer.name, layer.version, ABORTED, Contribution(()), "faulty", one.micros)
+        contribution = one.contribution
+        return Answer(layer.name, layer.version, RAN if contribution.whole else ABORTED, contribution, contribution.note, one.micros)
+
+    def _release(self, one: _Running) -> None:
+        with self._lock:
+            one.done = True
+            if one.abandoned:
+                self._stuck[one.layer.name] -= 1
+
+    def close(self) -> None:
+        for layer in self.layers:
+            try:
+                layer.close()
+            except Exception as fault:  # the others are to be closed, too
+                self._log(f"layer {layer.name}", fault)
+
+
+class _Running:
+    """One layer at work in its thread."""
+
+    def __init__(self, layer: Layer, budget: Budget, arrived: Condition) -> None:
+        self.layer, self.budget, self._arrived = layer, budget, arrived
+        self.done, self.abandoned, self.micros = False, False, 0
+        self.contribution = Contribution(())
+        self.fault: Exception | None = None
+
+    def run(self, query: Query, scope: Scope, candidates: Sequence[Hit] | None, release: Callable[[_Running], None]) -> None:
+        began = time.perf_counter_ns()
+        try:
+            self.contribution = self.layer.search(query, scope, self.budget, candidates)
+        except Exception as fault:  # logged by whoever waits
+            self.fault = fault
+        self.micros = (time.perf_counter_ns() - began) // 1000
+        release(self)
+        with self._arrived:
+            self._arrived.notify_all()
