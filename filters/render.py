@@ -234,7 +234,8 @@ def _gap(cut: _Cut, part: Part, i: int, j: int, nameable: dict[str, int], plan: 
     room = min(_NAMES, hidden * plan.scent // 100)
     said: list[str] = []
     families: dict[str, int] = {}  # of names that differ in digits alone, two say what the others are
-    for term in _candidates(nameable, selection.rows[i:j]) if room >= _LEAST else ():
+    alone = selection.keep.count(0) == j - i  # then it hides all that has a name
+    for term in (list(nameable)[:_CANDIDATES] if alone else _candidates(nameable, selection.rows[i:j])) if room >= _LEAST else ():
         if room < _LEAST:
             break
         if len(term) >= room or "«" in term or "»" in term:
@@ -281,7 +282,13 @@ def _escaped(text: str) -> str:
 
 def _printable(text: str) -> str:
     """Each byte that is not UTF-8 as U+FFFD, on its own: decoded together, bytes around an escape code could become a marker."""
-    return text if text.isascii() else _NOT_UTF8.sub("\ufffd", text)
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _NOT_UTF8.sub("\ufffd", text)
+    return text
 
 
 def _prefix(part: Part, parts: Sequence[tuple[Part, Source]]) -> str:

@@ -66,7 +66,8 @@ _REF = re.compile(r"«(r[a-z2-7]{10})\b")
 def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
     """Picks the units of one part. Raises nothing; an empty output keeps nothing."""
     texts = [source.replace("\n", " ") for source in units.sources] if units.sources is not None else units.texts
-    rows = terms_by_line("\n".join(texts)) if texts else []
+    text = "\n".join(texts)
+    rows = terms_by_line(text) if texts else []
     sizes = units.sizes or [len(text) + 1 for text in units.texts]
     total = sum(sizes)
     lines = Counter(chain.from_iterable(rows))
@@ -74,9 +75,10 @@ def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
     worth = weigh(lines, asked, task, seen, total)
     # The first line to hold a term counts it in full, every line a share: one mention is evidence, the rest is context.
     share = dict.fromkeys(lines, 0) | worth
-    for term, often in lines.items():
+    for term, value in worth.items():
+        often = lines[term]
         if often > 1:
-            share[term] = 4 * share[term] // sharers(often)
+            share[term] = 4 * value // sharers(often)
     named = list(lines.keys() & asked[0] | lines.keys() & task[0])
     sought = words_of(call.intent)[0] if call.intent else frozenset()
     for term, form in zip(named, forms_of(named), strict=True):
@@ -91,7 +93,7 @@ def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
         scores = [0 if hidden else score for score, hidden in zip(scores, shown, strict=True)]
     keep = _pick(scores, sizes, units, shown, plan, total)
     _close(keep, sizes, rows, units, shown, plan)
-    if LAST in units.rank or any(["«r" in text for text in texts]):
+    if LAST in units.rank or "«r" in text:
         barred = _unnamed(texts, rows, units.rank)
         worth = {term: value for term, value in worth.items() if term not in barred}
     return Selection(keep, rows, worth)

@@ -76,13 +76,13 @@ class Listing:
         kinds = [_kind(row) for row in texts]
         if glued is not None:
             kinds = [_OTHER if piece else kind for kind, piece in zip(kinds, glued, strict=True)]
-        entries = [i for i, kind in enumerate(kinds) if _is_entry(kind, texts[i], asked and not (glued and glued[i]))]
+        entries = [i for i, kind in enumerate(kinds) if kind == _PATH or _is_entry(kind, texts[i], asked and not (glued and glued[i]))]
         if not entries:
             return None
         rank, worth, counts = bytearray(n), [PLAIN] * n, [0] * n
         for i in entries:
             counts[i] = 1
-        named = {i: _name(texts[i], kinds[i]) for i in entries}
+        named = {i: texts[i] if kinds[i] == _PATH else _name(texts[i], kinds[i]) for i in entries}
         made = [part for part in _MADE if 0 < text.count(part) * 2 < n]  # else they are what was asked for
         noise = {i for i, row in enumerate(texts) if any([part in row for part in made])} if made else set()
         _structure(rank, texts, kinds, named, noise)
@@ -163,7 +163,7 @@ def _structure(rank: bytearray, texts: list[str], kinds: list[str], named: dict[
             if not headed and texts[i].lstrip(" 0123456789")[:1] == "d" and path not in (".", ".."):
                 levels[i] = 0
         else:
-            own = path.rstrip("/").rpartition("/")[0]
+            own = path[:max(0, path.rfind("/", 0, -1))] if path[-2:] != "//" else path.rstrip("/").rpartition("/")[0]
             if own != folder:
                 parts, level = own.split("/"), 0
                 for a, b in zip(parts, before, strict=False):
@@ -229,7 +229,7 @@ def _shared_folders(units: Units, kinds: list[str], named: dict[int, str]) -> No
     paths = [i for i in named if "/" in texts[i] and kinds[i] in (_PATH, _FILED)]
     if len(paths) < 2:
         return
-    rooted = all(texts[i].startswith(_ROOTED) for i in named)
+    rooted = all([texts[i].startswith(_ROOTED) for i in named])
     common = _common([texts[i] for i in paths])
     heads = [""] * len(texts)
     for i in paths:

@@ -58,8 +58,8 @@ class Table:
         failing = {i for i in suspects(texts) if not number[i] or _reports(texts[i], form.between, columns)}
         starts = {found.start() for found in re.finditer(r"\S+", rows[form.first])} if form.between == ALIGNED else set()
         hints = [hint for hint in _HINTS if hint in text]
-        said = [k for k, row in enumerate(rows) if counts[k] and any([hint in row for hint in hints])] if hints else []
-        failing.update(whole[k] for k in said if _fails(rows[k], starts))
+        said = {k for hint in hints for k, row in enumerate(rows) if hint in row}
+        failing.update([whole[k] for k in said if counts[k] and _fails(rows[k], starts)])
         mark(units, sorted(failing))
         mark_summary(units)
         return units

@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from byref.filters.failures import is_failure, is_summary, mark, mark_summary, masked, suspects
+from byref.filters.failures import is_failure, is_summary, mark, mark_summary, masked, masks, suspects
 from byref.filters.lines import split
 from byref.filters.units import ALWAYS, ANCHOR, MUST, PLAIN, Units
 
@@ -66,6 +68,21 @@ def test_times_ids_and_addresses_make_no_difference(one: str, other: str) -> Non
 ])
 def test_other_numbers_do(one: str, other: str) -> None:
     assert masked(one) != masked(other)
+
+
+# What each mask is for, beside lines that only look alike: joined with anything, each kind of volatile text has to be found.
+VOLATILE = [
+    "2026-11-01", "2026/11/01 10:00", "10:00:01,5", "[17]", "[4711]: x", "/tmp/x", "0x7f6b0c51a3d0", "at 0x1", "1767225600", "1767225600123",
+    "3 ms", "2.5s", "7 µs", "4 seconds", "3f2a1c1e-1b2c-4d5e-8f90-a1b2c3d4e5f6", "9fceb02d0a", "Nov  1", "november 12", "Mon, ", "SAT ",
+    "pid=12", "TID 9", "thread #4", "port 51234", "PORT=40001", "words", "0", "x1", "dead", "beef12", "march", "sunday", "é", "日本", "\udcff",
+    "\u2126", "ſ", "12ſ", "port", "error", "  ", "v1.2.3", "at", ":", "-", "/",
+]
+
+
+@given(st.lists(st.lists(st.tuples(st.sampled_from(VOLATILE), st.sampled_from(["", " ", ": ", "\t", "_", "/"])), max_size=5), max_size=9))
+def test_lines_are_masked_together_as_each_alone(made: list[list[tuple[str, str]]]) -> None:
+    lines = ["".join(map("".join, row)) for row in made]
+    assert masks(lines) == [masked(line) for line in lines]
 
 
 def units(texts: list[str]) -> Units:
