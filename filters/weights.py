@@ -12,12 +12,12 @@ LARGE = ((30_000, 4), (10_000, 0))
 # Worth of a line's share in a term that the call or the task names, and in one that the caller said it looks for.
 NAMED, SOUGHT = 12, 60
 # Quarters by the structure of code: a definition; a line inside one that the call or the task names, or has a word of.
-DEFINITION, INSIDE_NAMED, INSIDE_RELATED = 2, 1, 1
+DEFINITION, INSIDE_NAMED, INSIDE_RELATED = 3, 1, 1
 
 # By profile: threshold, worth a character in 1/1024, and cap, characters of a part's view. Up to WHOLE characters of output only
 # what was shown collapses; from there the threshold grows, up to FULL.
 PROFILES = {"safe": (-1, 56_000), "auto": (152, 10_000), "lean": (240, 7_000)}
 WHOLE, FULL = 800, 4_000
 # Percent of the threshold that a shape takes, and where the caller narrowed the output; a shape without its own takes all, and none.
-STRICTNESS = {"code": 120, "markup": 116}
-NARROWED = {"tests": 30}
+STRICTNESS = {"code": 120, "json": 75, "markup": 145}
+NARROWED = {"tests": 60, "matches": 60}
