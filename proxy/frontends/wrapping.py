@@ -72,7 +72,7 @@ async def _host(found: Sequence[servers.Local | servers.Remote], args: argparse.
     from byref.proxy.frontends.wrap.proxy import Options
     with ThreadPoolExecutor(THREADS, "byref wrap") as pool:
         await hosting.serve(found, args.http, config.told("BYREF_TOKEN"), Options(not args.no_steering, args.structured),
-                            lambda: open_session(args.profile), pool, complain, say)
+                            lambda: open_session(args.profile), pool, args.client_name, complain, say)
     return 0
 
 

@@ -9,14 +9,17 @@ from typing import Protocol
 
 from aiohttp import web
 
-from byref.proxy.errors import ConfigError
 from byref.proxy.frontends.wrap.door import Door, place
+from byref.proxy.frontends.wrap.downstream import Downstream
 from byref.proxy.frontends.wrap.hops import HEADER
 from byref.proxy.frontends.wrap.proxy import Options
 from byref.proxy.frontends.wrap.relay import Relay
+from byref.proxy.frontends.wrap.routes import Single
 from byref.proxy.frontends.wrap.servers import Local, Remote
+from byref.proxy.frontends.wrap.several import Several
 from byref.proxy.session import Session
 
+PATH = "/mcp"
 DRAIN = 5.0  # seconds for answers that are under way when we end
 
 
@@ -36,7 +39,7 @@ class Site(Protocol):
 
 
 async def serve(found: Sequence[Local | Remote], where: str, token: str, options: Options, make: Callable[[], Session],
-                pool: ThreadPoolExecutor, complain: Callable[[str], None], say: Callable[[str], None]) -> None:
+                pool: ThreadPoolExecutor, client_name: str, complain: Callable[[str], None], say: Callable[[str], None]) -> None:
     """Listens until a signal ends it. where: `PORT` or `HOST:PORT`. make: opens the store. Raises `ConfigError` and OSError."""
     host, port = place(where)
     door = Door(host, token)
@@ -46,7 +49,7 @@ async def serve(found: Sequence[Local | Remote], where: str, token: str, options
         return first.gateway.session(first.name, scope=first.scope, proven=False)
 
     try:
-        site = _site(found, door, session, pool, options, complain)
+        site = _site(found, door, session, pool, options, client_name, complain)
         await site.open()
         try:
             await _listen(site, door, port, say)
@@ -57,11 +60,19 @@ async def serve(found: Sequence[Local | Remote], where: str, token: str, options
 
 
 def _site(found: Sequence[Local | Remote], door: Door, session: Callable[[], Session], pool: ThreadPoolExecutor, options: Options,
-          complain: Callable[[str], None]) -> Site:
+          client_name: str, complain: Callable[[str], None]) -> Site:
     only = found[0]
     if len(found) == 1 and isinstance(only, Remote):
         return Relay(only.name, only.url, only.headers, door, session, pool, options, complain)
-    raise ConfigError("--http serves one server over streamable HTTP: give --url")
+    return downstream(found, door, session, pool, options, client_name, complain)
+
+
+def downstream(found: Sequence[Local | Remote], door: Door | None, session: Callable[[], Session], pool: ThreadPoolExecutor,
+               options: Options, client_name: str, complain: Callable[[str], None]) -> Downstream:
+    """Streamable HTTP before servers of any kind."""
+    def make() -> Single | Several:
+        return Single(found, complain) if len(found) == 1 else Several(found, complain, client_name)
+    return Downstream(PATH, make, door, session, pool, options, complain)
 
 
 async def _listen(site: Site, door: Door, port: int, say: Callable[[str], None]) -> None:
