@@ -82,10 +82,12 @@ def _failed(row: str, offset: int) -> list[tuple[int, int]]:
     """Where a line holds text that was overwritten up to `offset` and says that something failed: a failure stands all the same."""
     if not offset or strong().search(row[:offset].encode("utf-8", "surrogateescape")) is None:
         return []
-    found, begin = [], 0
+    found, begin, said = [], 0, {row[offset:].strip()}
     while begin < offset:
         end = row.index("\r", begin)
-        if is_failure(row[begin:end]):
+        text = row[begin:end]
+        if text.strip() not in said and is_failure(text):  # what is written over itself is said once
+            said.add(text.strip())
             found.append((begin, end))
         begin = end + 1
     return found

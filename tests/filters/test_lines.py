@@ -96,3 +96,8 @@ def test_progress_that_was_overwritten_is_gone() -> None:
 def test_what_only_blanks_were_written_over_stands(end: str) -> None:
     assert clean("Downloading numpy" + end) == "Downloading numpy"
     assert split("x" * 400 + "\nDownloading\rnumpy" + end + "\n").texts[-1] == "numpy"
+
+
+def test_a_failure_that_was_written_over_itself_is_said_once() -> None:
+    text = "ERROR x\rERROR x\rERROR y\rERROR x\nERROR z\rfine\n" + "filler\n" * 3
+    assert split(text).texts[:4] == ["ERROR y", "ERROR x", "ERROR z", "fine"]
