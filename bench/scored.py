@@ -7,14 +7,15 @@ every string that is new in it: the best that a caller could have said who knew 
 `terms`, the intent as `select` takes it; `+words`, on top of that a line's share of the intent's words, rarer ones first; `+static`,
 its cosine with the intent (the static layer, int8). Both add worth in proportion to a line's size, best line of the output first.
 
-Each arm saves otherwise, so it is compared with what no intent keeps at the same `saved`: between its figures at other thresholds.
+Each arm saves otherwise, so it is compared at the same `saved`, between the figures of others at other thresholds: `terms` with what
+no intent keeps, the arms on top of it with `terms`.
 """
 from __future__ import annotations
 
 import argparse
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -34,7 +35,7 @@ from byref.proxy.ledger.trajectories import Trajectory, read
 from byref.proxy.text import subwords, terms_by_line
 
 LONGEST = 600  # characters of an intent
-THRESHOLDS = (70, 85, 100, 125, 160, 220)  # percent of the profile's, for the curve without an intent
+THRESHOLDS = (35, 60, 100, 160)  # percent of the profile's, for the curves that arms are compared with
 WORTH = (40, 120)  # worth a character that the best line of an output gains, in 1/1024: the threshold is about 150
 SURE = 2500  # 1/10,000: a cosine below says nothing
 
@@ -138,15 +139,23 @@ def measured(trajectories: Sequence[Trajectory], arm: Arm) -> tuple[float, float
     return row.saved, row.data, row.edit
 
 
-def curve(trajectories: Sequence[Trajectory]) -> list[tuple[float, float, float]]:
-    """The same without an intent, by threshold."""
+def curve(trajectories: Sequence[Trajectory], arm: Arm) -> list[tuple[float, float, float]]:
+    """The same by threshold, ascending by what is saved."""
     plan = select.PLANS["auto"]
     found = []
     for percent in THRESHOLDS:
         select.PLANS["auto"] = replace(plan, threshold=plan.threshold * percent // 100)
-        found.append(measured(trajectories, Arm("none")))
+        found.append(measured(trajectories, arm))
     select.PLANS["auto"] = plan
     return sorted(found)
+
+
+def against(found: tuple[float, float, float], other: Sequence[tuple[float, float, float]]) -> str:
+    """How much more data and edit than the other has where it saves as much."""
+    saved = [row[0] for row in other]
+    if not saved[0] <= found[0] <= saved[-1]:
+        return "outside the curve"
+    return " ".join(f"{found[i] - float(np.interp(found[0], saved, [row[i] for row in other])):+.4f}" for i in (1, 2))
 
 
 def main() -> int:
@@ -155,21 +164,24 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1, help="only every Nth trajectory")
     given = parser.parse_args()
     static = Static()
-    print(f"{'file':20} {'intent':6} {'arm':12} saved  data   edit   data at equal saved, edit at equal saved")
+    print(f"{'file':20} {'intent':6} {'arm':12} saved  data   edit   data and edit at equal saved")
     for file in given.files:
         trajectories = list(read(file))[::given.every]
-        plain = curve(trajectories)
-        for saved, data, edit in plain:
-            print(f"{file.stem:20} {'-':6} {'none':12} {saved:.4f} {data:.4f} {edit:.4f}", flush=True)
+
+        def tell(intent: str, name: str, found: tuple[float, float, float], other: Sequence[tuple[float, float, float]] = (),
+                 title: str = file.stem) -> None:
+            figures = " ".join(f"{value:.4f}" for value in found)
+            print(f"{title:20} {intent:6} {name:12} {figures} {against(found, other) if other else ''}".rstrip(), flush=True)
+        plain = curve(trajectories, Arm("none"))
+        for row in plain:
+            tell("-", "none", row)
         for intent in ("said", "next"):
-            scores: Iterable[tuple[str, Score | None, int]] = (("terms", None, 0), *((f"+{name} {most}", score, most) for most in WORTH
-                                                               for name, score in (("words", words), ("static", static))))
-            for name, score, most in scores:
-                saved, data, edit = measured(trajectories, Arm(name, intent, score, most))
-                xs = [row[0] for row in plain]
-                at = [float(np.interp(saved, xs, [row[i] for row in plain])) for i in (1, 2)]
-                print(f"{file.stem:20} {intent:6} {name:12} {saved:.4f} {data:.4f} {edit:.4f} {data - at[0]:+.4f} {edit - at[1]:+.4f}",
-                      flush=True)
+            terms = curve(trajectories, Arm("terms", intent))
+            for row in terms:
+                tell(intent, "terms", row, plain)
+            for most in WORTH:
+                for name, score in (("+words", words), ("+static", static)):
+                    tell(intent, f"{name} {most}", measured(trajectories, Arm(name, intent, score, most)), terms)
     return 0
 
 
