@@ -34,6 +34,7 @@ ALL = 12  # tokens of a query up to which it matters that all are there
 NAMED = 100  # score of the layer `names` from which on a call was named, not described
 CLOSE = 8500  # bps of likeness from which on a fuzzy hit is the misspelt string itself
 STRINGS = frozenset({"exact", "regex", "words", "names", "fuzzy"})  # signals of what stands there, not of what it means
+LITERAL = frozenset({"exact", "regex", "words", "names"})
 LEXICAL, CASCADE = "lexical", "cascade"
 # How much a branch counts in the fusion, by emphasis; any other signal counts 2. A tie-break, the tiers go before.
 PROFILES: Mapping[str, Mapping[str, int]] = {
@@ -84,7 +85,9 @@ def candidates(query: Query, scope: Scope, answers: Sequence[Answer], profile: s
 def rank(query: Query, scope: Scope, answers: Sequence[Answer], profile: str) -> list[Ranked]:
     """All places, best first."""
     weights = PROFILES[profile]
-    places = _joined(_branches(answers, weights))
+    # Where the whole query stands, what is merely alike says nothing more.
+    places = [(hit, [branch for branch in branches if branch.signal in LITERAL] if hit.exact else branches)
+              for hit, branches in _joined(_branches(answers, weights))]
     lexical = route(query) == LEXICAL
     ranked = [_ranked(query, anchor, branches, lexical) for anchor, branches in places]
     if lexical and any(one.tier for one in ranked):  # a string was asked for and found: what is merely alike says nothing more

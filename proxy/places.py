@@ -4,6 +4,7 @@ from __future__ import annotations
 from byref.proxy.errors import Corrupt, Unknown
 from byref.proxy.excerpts import Place
 from byref.proxy.scanning import Unit, near, within
+from byref.proxy.store.source import BytesSource
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from byref.proxy.query import Query
 
 PLACES = 2000  # best places from which hits are taken
-CHUNKS = 80  # of those that have to be read again
+CHUNKS = 30  # of those that have to be read again
+WHOLE = 256 << 10  # bytes of a part that is read once for all its places
 SHOWN = 600  # bytes of a chunk that is shown whole, where no word of the query stands in it
 LINES = 2  # of a chunk: the best
 STEP = 10_000_000  # from one tier to the next in the score of a hit
@@ -31,7 +33,8 @@ def places(ranked: Sequence[Ranked], scope: Scope, query: Query, counts: Sequenc
         held = scope.held[span.blob]
         try:
             if span.blob not in sources:
-                sources[span.blob] = scope.open(span.blob)
+                source = scope.open(span.blob)
+                sources[span.blob] = BytesSource(source.read()) if source.size <= WHOLE else source
             source = sources[span.blob]
             if one.hit.last >= 0:
                 units = [(Unit(span.start, span.end, one.hit.line, one.hit.last, one.hit.terms, one.hit.exact), one.hit.near)]

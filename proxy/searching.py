@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from byref.proxy.query import Query
 
 LIMIT = 5000  # outputs of one search that a session or a signature narrows
+REFS = 30  # outputs, of the best places, that a hit may come from
 HITS = 50  # where neither k nor the size bounds them before
 MAX_TOKENS = 1200
 LEAST = 100  # tokens: a head, a line, and what ran
@@ -160,7 +161,9 @@ def _still(store: Store, scope: str, ranked: Sequence[Ranked], filters: Mapping[
     for one in ranked:
         held = view.held.get(one.hit.span.blob)
         ref = held.output.ref if held is not None else ""
-        if ref not in there and len(there) < 4 * HITS:
+        if ref not in there:
+            if len(there) == REFS:
+                break
             try:
                 there[ref] = bool(ref) and _passes(store.resolve(scope, ref), filters)
             except Miss:

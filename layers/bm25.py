@@ -1,0 +1,233 @@
+"""Words, by BM25 over chunks: identifier-aware tokens, pairs of characters where a script puts no blanks, light stems; integers alone.
+
+Robertson, Zaragoza: The Probabilistic Relevance Framework (2009), k1 = 1.2, b = 0.75, in 1/1024. Postings take new outputs without a
+rebuild (`segments`). What is alike comes newest first.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from importlib.util import find_spec
+from threading import Event
+from typing import TYPE_CHECKING
+
+from byref.layers.chunking import chunks
+from byref.layers.contract import GENERATE, WHOLE, WORDS, Added, Contribution, Hit, LayerStatus, Span
+from byref.layers.segments import Chunk, Segment, Segments, build
+from byref.proxy.errors import Corrupt, Unknown
+from byref.proxy.query import LONGEST, pieces
+from byref.proxy.text import project, short_hash, terms_by_line
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from byref.layers.contract import Budget, Scope
+    from byref.proxy.query import Query
+
+VERSION = "1"  # of chunks, tokens and stems
+TERMS = 64  # of a query: the rarest
+UNIT = 1024
+MISSING = "numpy is not installed: pip install 'byref[search]'"
+
+
+def layer(folder: str | None) -> Bm25:
+    return Bm25(folder)
+
+
+class Bm25:
+    """See the module."""
+
+    name, version, roles = "bm25", VERSION, frozenset({GENERATE, WORDS})
+
+    def __init__(self, folder: str | None) -> None:
+        self._segments = Segments(folder, VERSION)
+        self._there = find_spec("numpy") is not None
+
+    def applies(self, scope: Scope, query: Query) -> bool:
+        return self._there and bool(query.terms) and bool(self._segments.indexed())
+
+    def status(self, scope: Scope) -> LayerStatus:
+        known = self.indexed()
+        done = sum(held.size for blob, held in scope.held.items() if blob in known)
+        return LayerStatus(self.name, VERSION, f"{GENERATE}+{WORDS}", "BM25, integer scores", "chunk of lines",
+                           WHOLE * done // max(1, scope.total) if self._there else 0, "words", 2 + scope.total // 20_000_000,
+                           "" if self._there else MISSING)
+
+    def indexed(self) -> frozenset[str]:
+        return self._segments.indexed() if self._there else frozenset()
+
+    def search(self, query: Query, scope: Scope, budget: Budget, candidates: Sequence[Hit] | None = None) -> Contribution:
+        """The best chunks. Frequencies are those of the scope as it is filtered, so that no other scope shows in a score."""
+        import numpy as np
+        by_key: dict[int, list[int]] = {}
+        for bit, term in enumerate(query.terms):
+            by_key.setdefault(key(stem(term.form.decode("utf-8", "surrogatepass"))), []).append(bit)
+        places = [0] * len(query.terms)
+        segments = [(segment, _allowed(segment, scope)) for segment in self._segments.all()]
+        total, length = 0, 0
+        found: dict[int, list[tuple[int, NDArray[np.uint32], NDArray[np.uint8]]]] = {}
+        for number, (segment, mask) in enumerate(segments):
+            total += int(mask.sum())
+            length += int(segment.length[mask].sum(dtype=np.int64))
+            for one in by_key:
+                posts, counts = _postings(segment, one)
+                stays = mask[posts]
+                if len(posts) and stays.any():
+                    found.setdefault(one, []).append((number, posts[stays], counts[stays]))
+        often = {one: sum(len(posts) for _, posts, _ in lists) for one, lists in found.items()}
+        for one, bits in by_key.items():
+            for bit in bits:
+                places[bit] = often.get(one, 0)
+        average = max(1, length // max(1, total))
+        scores = [np.zeros(len(segment.blob), np.int64) for segment, _ in segments]
+        for one in sorted(often, key=lambda one: (often[one], one))[:TERMS]:
+            if budget.late():
+                break
+            weight = idf(total, often[one]) * max(query.terms[bit].factor for bit in by_key[one])
+            for number, posts, counts in found[one]:
+                tf = counts.astype(np.int64)
+                around = 3 * average + 9 * segments[number][0].length[posts].astype(np.int64)
+                scores[number][posts] += weight * ((22 * UNIT * average) * tf // (10 * average * tf + around))
+        hits = _best(segments, scores, found, by_key, scope, budget.hits)
+        known = self.indexed()
+        searched = frozenset(blob for blob in scope.held if blob in known)
+        return Contribution(hits, None if len(searched) == len(scope.held) else searched, not budget.late(), tuple(places))
+
+    def apply(self, add: Sequence[Added], remove: Sequence[str], cancel: Event) -> None:
+        if not self._there:
+            return
+        if remove:
+            self._segments.remove(remove)
+        known = self.indexed()
+        wanted = {one.blob: one for one in add if one.blob not in known}
+        blobs: list[str] = []
+        made: list[Chunk] = []
+        for blob, one in wanted.items():
+            if cancel.is_set():
+                return
+            try:
+                data = b"".join(one.source.blocks())
+            except (Corrupt, Unknown):
+                continue
+            blobs.append(blob)
+            made += _chunks(blob, data, one.shape)
+        if blobs:
+            self._segments.add(build(blobs, made))
+
+    def close(self) -> None:
+        self._segments.close()
+
+
+def _chunks(blob: str, data: bytes, shape: str) -> Iterator[Chunk]:
+    line, counted = 1, 0
+    for start, end in chunks(data, shape):
+        line += data.count(b"\n", counted, start)
+        counted = start
+        whole = start == 0 or data[start - 1] == 10
+        counts: dict[int, int] = {}
+        length = 0
+        for row in terms_by_line(project(data[start:end].decode("utf-8", "surrogateescape"))):
+            for token in row:
+                keys = _keys(token)
+                length += len(keys)
+                for one in keys:
+                    counts[one] = counts.get(one, 0) + 1
+        if counts:
+            whole = whole and (data[end - 1] == 10 or end == len(data))
+            yield Chunk(blob, start, end, line if whole else 0, length, counts)
+
+
+@lru_cache(1 << 16)
+def _keys(token: str) -> tuple[int, ...]:
+    """The keys of a token as it stands: of the words inside it, and of itself where there are several."""
+    token = token.strip("._-/")[:LONGEST]
+    inside = pieces(token)
+    low = token.lower()
+    words = [word for word in inside if len(word) > 1 or word.isdigit() or not word.isascii()]
+    return tuple(key(stem(word)) for word in ([low, *words] if len(inside) > 1 else words))
+
+
+@lru_cache(1 << 16)
+def key(word: str) -> int:
+    """64 bits that stand for a word."""
+    return int.from_bytes(short_hash(word), "little")
+
+
+def stem(word: str) -> str:
+    """A word without the endings of English that change no meaning; anything else as it is."""
+    if len(word) < 4 or not (word.isascii() and word.isalpha()):
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        word = word[:-3] + "y"
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending in ("ing", "ed"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            word = word[:-len(ending)]
+            if word[-1] == word[-2] and word[-1] not in "aeiouls":
+                word = word[:-1]
+            break
+    return word[:-1] if len(word) > 4 and word.endswith("e") else word
+
+
+def idf(total: int, often: int) -> int:
+    """1024 * log2(1 + (total - often + 1/2) / (often + 1/2)), by squaring: the same on every machine."""
+    top, bottom = 2 * total + 2, 2 * often + 1
+    whole = max(0, (top // bottom).bit_length() - 1)
+    value, result = (top << 32) // (bottom << whole), whole
+    for _ in range(10):
+        value = value * value >> 32
+        result <<= 1
+        if value >> 33:
+            value >>= 1
+            result |= 1
+    return result
+
+
+def _allowed(segment: Segment, scope: Scope) -> NDArray[np.bool_]:
+    """Which chunks of a segment lie in the scope."""
+    import numpy as np
+    there = np.fromiter((blob in scope.held for blob in segment.blobs), bool, len(segment.blobs))
+    chosen: NDArray[np.bool_] = there[segment.blob]
+    return chosen
+
+
+def _postings(segment: Segment, one: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
+    import numpy as np
+    at = int(np.searchsorted(segment.keys, np.uint64(one)))
+    if at == len(segment.keys) or int(segment.keys[at]) != one:
+        return segment.posts[:0], segment.counts[:0]
+    start, end = int(segment.offsets[at]), int(segment.offsets[at + 1])
+    return segment.posts[start:end], segment.counts[start:end]
+
+
+def _best(segments: Sequence[tuple[Segment, NDArray[np.bool_]]], scores: Sequence[NDArray[np.int64]],
+          found: dict[int, list[tuple[int, NDArray[np.uint32], NDArray[np.uint8]]]], by_key: dict[int, list[int]], scope: Scope,
+          count: int) -> list[Hit]:
+    """The best chunks; ties are resolved by time and place before anything is cut."""
+    import numpy as np
+    rows: list[tuple[int, int, int, int, int, int]] = []
+    for number, own in enumerate(scores):
+        least = 1
+        if len(own) > count:
+            least = max(1, int(np.partition(own, len(own) - count)[len(own) - count]))
+        segment = segments[number][0]
+        for at in np.flatnonzero(own >= least).tolist():
+            held = scope.held[segment.blobs[int(segment.blob[at])]]
+            rows.append((-int(own[at]), held.age, held.part, int(segment.start[at]), number, at))
+    rows.sort()
+    hits: list[Hit] = []
+    for negative, _, _, start, number, at in rows[:count]:
+        bits = 0
+        for one, lists in found.items():
+            for where, posts, _ in lists:
+                if where == number:
+                    place = int(np.searchsorted(posts, at))
+                    if place < len(posts) and int(posts[place]) == at:
+                        for bit in by_key[one]:
+                            bits |= 1 << bit
+        segment = segments[number][0]
+        span = Span(segment.blobs[int(segment.blob[at])], start, int(segment.end[at]))
+        hits.append(Hit(span, -negative, "words", bits, bits, int(segment.line[at])))
+    return hits

@@ -1,0 +1,109 @@
+"""Fuzzy: how like the query the likest stretch of a candidate is, by rapidfuzz; misspelt identifiers are found so.
+
+Refines what others found. Where the scope is small it looks through all of it, so that no index is needed.
+"""
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from byref.layers.chunking import chunks
+from byref.layers.contract import REFINE, WHOLE, Contribution, Hit, LayerStatus, Span
+from byref.proxy.errors import Corrupt, Unknown
+from byref.proxy.text import project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from threading import Event
+
+    from byref.layers.contract import Added, Budget, Scope
+    from byref.proxy.query import Query
+
+LEAST = 7500  # basis points of likeness below which it is chance
+LONGEST = 200  # characters of a query of which a misspelling is looked for
+TOKENS = 3  # of such a query: of more words, most are spelt as they stand
+SMALL = 1 << 20  # bytes of a scope that is looked through whole
+KEPT = 100
+MISSING = "rapidfuzz is not installed: pip install 'byref[search]'"
+
+
+def layer(folder: str | None) -> Fuzzy:
+    return Fuzzy()
+
+
+class Fuzzy:
+    """See the module."""
+
+    name, version, roles = "fuzzy", "1", frozenset({REFINE})
+
+    def __init__(self) -> None:
+        self._there = find_spec("rapidfuzz") is not None
+
+    def applies(self, scope: Scope, query: Query) -> bool:
+        return self._there and query.compiled is None and 4 <= len(query.text) <= LONGEST and len(query.tokens) <= TOKENS
+
+    def status(self, scope: Scope) -> LayerStatus:
+        return LayerStatus(self.name, self.version, REFINE, "rapidfuzz partial_ratio", "span of a chunk", WHOLE if self._there else 0,
+                           "a string, misspelt or not", 20, "" if self._there else MISSING)
+
+    def search(self, query: Query, scope: Scope, budget: Budget, candidates: Sequence[Hit] | None = None) -> Contribution:
+        """The likest stretch of each chunk, as a hit of its line. Scores: basis points of likeness, after the case is folded."""
+        from rapidfuzz.fuzz import partial_ratio, partial_ratio_alignment
+        asked = query.text.lower()
+        found: list[tuple[int, int, int, int, Hit]] = []
+        whole = True
+        for span, line in self._chunks(scope, candidates or ()):
+            if budget.late():
+                whole = False
+                break
+            held = scope.held[span.blob]
+            try:
+                data = scope.open(span.blob).read(span.start, span.end)
+            except (Corrupt, Unknown):
+                continue
+            # A character a byte: what rapidfuzz says of places is then said of bytes.
+            text = data.lower().decode("latin-1") if asked.isascii() else project(data.decode("utf-8", "replace")).lower()
+            least = LEAST / 100
+            if partial_ratio(asked, text, score_cutoff=least) < least:
+                continue
+            placed = partial_ratio_alignment(asked, text, score_cutoff=least)
+            if placed is None:
+                continue
+            start, end = (placed.dest_start, placed.dest_end) if asked.isascii() else (0, len(data))
+            low = data.rfind(b"\n", 0, start) + 1
+            high = data.find(b"\n", max(start, end - 1))
+            high = len(data) if high < 0 else high
+            score = int(placed.score * 100)
+            first = line and line + data.count(b"\n", 0, low)
+            hit = Hit(Span(span.blob, span.start + low, span.start + high), score, "fuzzy", line=first)
+            found.append((-score, held.age, held.part, hit.span.start, hit))
+        found.sort(key=lambda one: one[:4])
+        return Contribution([hit for *_, hit in found[:KEPT]], whole=whole)
+
+    def _chunks(self, scope: Scope, candidates: Sequence[Hit]) -> Iterator[tuple[Span, int]]:
+        """What the candidates lie in; all chunks of a small scope."""
+        if scope.total > SMALL:
+            for hit in candidates:
+                yield hit.span, hit.line
+            return
+        for held in scope.held.values():
+            try:
+                data = scope.open(held.blob).read()
+            except (Corrupt, Unknown):
+                continue
+            if b"\0" in data[:4096]:
+                continue
+            line, counted = 1, 0
+            for start, end in chunks(data, held.output.shape):
+                line += data.count(b"\n", counted, start)
+                counted = start
+                yield Span(held.blob, start, end), line if start == 0 or data[start - 1] == 10 else 0
+
+    def indexed(self) -> frozenset[str]:
+        return frozenset()
+
+    def apply(self, add: Sequence[Added], remove: Sequence[str], cancel: Event) -> None:
+        pass
+
+    def close(self) -> None:
+        pass

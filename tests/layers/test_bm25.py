@@ -1,0 +1,98 @@
+"""Words by BM25: what is found, in which order, what a filter hides, and that nothing of a blob stays."""
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from byref.layers.bm25 import idf, layer, stem
+from byref.layers.contract import Budget
+from byref.proxy.query import parse
+
+pytest.importorskip("numpy")
+TEXTS = {
+    "retry": "def retryOnConflict(delay):\n    return delay * 2\n",
+    "pool": "connection pool exhausted after 30 seconds\n",
+    "chinese": "连接池最长等待时间为三十秒\n",
+    "cache": "the cache caches cached things in a caching cache\n",
+    "noise": "nothing here says anything of note\n" * 40,
+}
+
+
+@pytest.fixture(params=["memory", "folder"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> str | None:
+    return None if request.param == "memory" else str(tmp_path / "bm25")
+
+
+@pytest.mark.parametrize(("query", "wanted"), [
+    ("retry on conflict", "retry"), ("conflict_retry", "retry"), ("connections", "pool"), ("等待时间", "chinese"), ("caching", "cache"),
+    ("pool of connections", "pool"),
+])
+def test_words_are_found_inside_identifiers_in_other_forms_and_without_blanks(
+        world: Any, budget: Budget, folder: str | None, query: str, wanted: str) -> None:
+    here, bm25 = world(TEXTS), layer(folder)
+    bm25.apply(here.added(), (), Event())
+    found = bm25.search(parse(query), here.scope, budget)
+    assert here.names(found)[0] == wanted and found.hits[0].terms and found.hits[0].score > 0 and found.searched is None
+
+
+def test_outputs_come_one_after_the_other_and_in_another_process_too(world: Any, budget: Budget, tmp_path: Path) -> None:
+    here, folder = world(TEXTS), str(tmp_path / "i")
+    for name in TEXTS:
+        layer(folder).apply(here.added(name), (), Event())
+    whole = layer(str(tmp_path / "j"))
+    whole.apply(here.added(), (), Event())
+    for query in ("cache delay seconds", "nothing here", "连接池"):
+        one, other = layer(folder).search(parse(query), here.scope, budget), whole.search(parse(query), here.scope, budget)
+        assert one.hits == other.hits and one.places == other.places
+
+
+def test_what_is_alike_comes_newest_first(world: Any, budget: Budget) -> None:
+    here, bm25 = world({name: f"needle {name}\n" for name in "abc"}), layer(None)
+    bm25.apply(here.added(), (), Event())
+    assert here.names(bm25.search(parse("needle"), here.scope, budget)) == ["c", "b", "a"]
+
+
+def test_a_filter_narrows_hits_and_what_words_weigh(world: Any, budget: Budget) -> None:
+    here, bm25 = world(TEXTS), layer(None)
+    alone = layer(None)
+    bm25.apply(here.added(), (), Event())
+    alone.apply(here.added("pool", "cache"), (), Event())
+    scope = here.narrowed("pool", "cache")
+    found = bm25.search(parse("cache pool nothing"), scope, budget)
+    assert found.hits == alone.search(parse("cache pool nothing"), scope, budget).hits and "noise" not in here.names(found)
+    assert found.places[parse("cache pool nothing").tokens.index("nothing")] == 0
+
+
+def test_of_a_blob_that_is_let_go_no_byte_stays(world: Any, budget: Budget, tmp_path: Path) -> None:
+    here, folder = world(TEXTS), tmp_path / "i"
+    bm25, other = layer(str(folder)), layer(str(folder))
+    bm25.apply(here.added(), (), Event())
+    assert here.names(other.search(parse("pool"), here.scope, budget)) == ["pool"]
+    (blob,) = [one.blob for one in here.added("pool")]
+    before = {path.name: path.read_bytes() for path in folder.glob("*.seg")}
+    assert any(blob.encode() in data for data in before.values())
+    bm25.apply((), [blob], Event())
+    after = {path.name: path.read_bytes() for path in folder.glob("*.seg")}
+    assert not any(blob.encode() in data for data in after.values()) and not before.keys() & after.keys()
+    assert not other.search(parse("pool"), here.scope, budget).hits and other.search(parse("cache"), here.scope, budget).hits
+    assert blob not in bm25.indexed() and len(bm25.indexed()) == len(TEXTS) - 1
+
+
+def test_taking_in_twice_changes_nothing_and_a_cancelled_batch_writes_nothing(world: Any, budget: Budget, folder: str | None) -> None:
+    here, bm25 = world(TEXTS), layer(folder)
+    cancelled = Event()
+    cancelled.set()
+    bm25.apply(here.added(), (), cancelled)
+    assert bm25.indexed() == frozenset()
+    for _ in range(2):
+        bm25.apply(here.added(), (), Event())
+    assert len(bm25.search(parse("cache"), here.scope, budget).hits) == 1
+
+
+def test_numbers_are_integers_by_the_formula() -> None:
+    assert idf(1000, 1000) < idf(1000, 10) < idf(1000, 1) and abs(idf(1000, 0) / 1024 - 10.97) < .01
+    assert (stem("caching"), stem("cached"), stem("caches"), stem("queries"), stem("class"), stem("x1s")) == (
+        "cach", "cach", "cach", "query", "class", "x1s")

@@ -1,0 +1,107 @@
+"""Ranking: tiers, fusion, and the order of what is alike; a pure function of the contributions."""
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from byref.layers.contract import Contribution, Hit, Span
+from byref.layers.orchestrator import RAN, Answer
+from byref.layers.ranking import CASCADE, LEXICAL, PROFILES, RRF, TOP, explanation, rank, route
+from byref.proxy.query import parse
+from layer_worlds import World
+
+TEXTS = {name: f"text of {name}\n" * 20 for name in "abc"}
+
+
+def answer(name: str, *hits: Hit) -> Answer:
+    return Answer(name, "1", RAN, Contribution(hits))
+
+
+@pytest.mark.parametrize(("query", "way"), [
+    ("retryOnConflict", LEXICAL), ("test_auth.py", LEXICAL), ("timeout", LEXICAL), ("a == b", LEXICAL), ("src/main.rs", LEXICAL),
+    ("std::vector push", LEXICAL), ("/err.*/", LEXICAL), ("why does the login fail at night", CASCADE),
+    ("数据库连接为什么会超时断开的呢", CASCADE),
+    ("how does parse_args treat unknown options", CASCADE), ("connection refused by peer", CASCADE),
+])
+def test_what_looks_for_a_string_is_told_from_a_question(query: str, way: str) -> None:
+    assert route(parse(query)) == way
+
+
+def test_a_long_span_lends_its_signal_to_each_shorter_one_inside(world: Any) -> None:
+    here = world(TEXTS)
+    a, b, _ = (one.blob for one in reversed(here.added()))
+    ranked = rank(parse("what is the text of it about"), here.scope, [
+        answer("text", Hit(Span(a, 10, 20), 5, "words", 1, 1, 2, 2)),
+        answer("static", Hit(Span(a, 0, 100), 9, "static"), Hit(Span(b, 0, 50), 4, "static"))], "balanced")
+    assert [(one.hit.span.blob, one.hit.span.start, one.signals) for one in ranked] == [(a, 10, ("words", "static")), (b, 0, ("static",))]
+    assert [(one.layer, one.rank) for one in ranked[0].branches] == [("static", 1), ("text", 1)]
+
+
+def test_basis_points_and_tiers(world: Any) -> None:
+    here = world(TEXTS)
+    a, b, c = (one.blob for one in reversed(here.added()))
+    ranked = rank(parse("text of a thing that is long"), here.scope, [
+        answer("text", Hit(Span(b, 0, 9), 1, "words", 1, 1, 1, 1), Hit(Span(a, 0, 9), 1, "exact", 1, 1, 1, 1, 2),
+               Hit(Span(c, 0, 9), 1, "exact", 0, 0, 1, 1, 1)),
+        answer("names", Hit(Span(b, 0, 15), 100, "names", line=1))], "balanced")
+    assert [(one.hit.span.blob, one.bps) for one in ranked] == [(a, 15_000), (c, 10_000), (b, 15_000)]
+
+
+def test_a_misspelt_string_comes_before_its_scattered_words_and_after_itself(world: Any) -> None:
+    here = world(TEXTS)
+    a, b, _ = (one.blob for one in reversed(here.added()))
+    query = parse("refreshTokenHandlr")
+    some = 1 << next(bit for bit, term in enumerate(query.terms) if term.form == b"token")
+    ranked = rank(query, here.scope, [
+        answer("text", Hit(Span(a, 0, 9), 9, "words", some, some, 1, 1)), answer("fuzzy", Hit(Span(b, 0, 9), 9500, "fuzzy"))], "balanced")
+    assert [one.hit.span.blob for one in ranked] == [b, a]
+
+
+def test_what_means_the_same_is_left_out_where_the_string_itself_was_found(world: Any) -> None:
+    here = world(TEXTS)
+    a, b, _ = (one.blob for one in reversed(here.added()))
+    exact = answer("text", Hit(Span(a, 0, 9), 9, "exact", 1, 1, 1, 1, 2))
+    alike = answer("static", Hit(Span(b, 0, 9), 9, "static"))
+    assert len(rank(parse("text"), here.scope, [exact, alike], "balanced")) == 1
+    assert len(rank(parse("text"), here.scope, [alike], "balanced")) == 1
+    assert len(rank(parse("what does this text mean"), here.scope, [exact, alike], "balanced")) == 2
+
+
+@given(st.permutations(range(3)), st.sampled_from(sorted(PROFILES)))
+def test_no_order_of_layers_changes_the_ranks(order: list[int], profile: str) -> None:
+    here = World(TEXTS)
+    blobs = [one.blob for one in here.added()]
+    answers = [answer("text", *(Hit(Span(blob, 5, 9), 3, "words", 1, 1, 1, 1) for blob in blobs)),
+               answer("static", *(Hit(Span(blob, 0, 40), 3, "static") for blob in blobs)),
+               answer("bm25", Hit(Span(blobs[1], 0, 30), 3, "words", 1, 1))]
+    query = parse("what is alike in time and place")
+    assert rank(query, here.scope, [answers[n] for n in order], profile) == rank(query, here.scope, answers, profile)
+
+
+def test_what_is_alike_comes_newest_first(world: Any) -> None:
+    here = world(TEXTS)
+    blobs = [one.blob for one in here.added()]
+    hits = [Hit(Span(blob, 0, 9), 3, "words", 1, 1, 1, 1) for blob in reversed(blobs)]
+    filler = [Hit(Span("none", n, n + 1), 4, "words") for n in range(TOP)]
+    ranked = rank(parse("some words of it"), _with(here.scope), [answer("text", *filler, *hits)], "balanced")
+    ranked = [one for one in ranked if one.hit.span.blob != "none"]
+    assert [one.hit.span.blob for one in ranked] == blobs and {one.fused for one in ranked} == {0}
+
+
+def _with(scope: Any) -> Any:
+    first = next(iter(scope.held.values()))
+    return type(scope)(scope.name, scope.outputs, {**scope.held, "none": first}, scope.open)
+
+
+def test_the_explanation_says_what_each_branch_added(world: Any) -> None:
+    here = world(TEXTS)
+    answers = [answer("text", Hit(Span(here.added()[0].blob, 0, 9), 7, "words", 1, 1, 1, 1))]
+    query = parse("what is said here of it")
+    (one,) = rank(query, here.scope, answers, "balanced")
+    told: Any = explanation(query, "balanced", answers, [(one, "r1", "L1")])
+    assert told["version"] == 1 and told["route"] == CASCADE and told["layers"][0]["status"] == RAN
+    (branch,) = told["hits"][0]["branches"]
+    assert branch["points"] == 1_000_000 * PROFILES["balanced"]["words"] // (RRF + 1) == told["hits"][0]["fused"]

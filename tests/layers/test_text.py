@@ -1,0 +1,60 @@
+"""The text itself: the whole query, patterns and words, current without any index, and honest about what it did not see."""
+from __future__ import annotations
+
+import time
+from threading import Event
+from typing import Any
+
+import pytest
+
+from byref.layers.contract import Budget, Scope
+from byref.layers.text import layer
+from byref.proxy.errors import Corrupt
+from byref.proxy.query import parse
+
+TEXTS = {"a": "the cache is the bottleneck\n", "b": "a bottleneck is the cache\nnothing\n", "c": "the CACHE is the Bottleneck\n",
+         "d": "cache\n"}
+
+
+def test_to_the_letter_then_in_other_case_then_all_words_then_some(world: Any, budget: Budget) -> None:
+    here = world(TEXTS)
+    found = layer(None).search(parse("cache is the bottleneck"), here.scope, budget)
+    assert here.names(found) == ["a", "c", "b", "d"]
+    assert [(hit.signal, hit.exact, hit.line, hit.last) for hit in found.hits] == [
+        ("exact", 2, 1, 1), ("exact", 1, 1, 1), ("words", 0, 1, 1), ("words", 0, 1, 1)]
+    assert found.whole and found.searched is None
+
+
+def test_a_pattern_is_its_own_signal(world: Any, budget: Budget) -> None:
+    here = world(TEXTS)
+    found = layer(None).search(parse("/^a .*cache$/"), here.scope, budget)
+    assert here.texts(found)[0].startswith("a bottleneck") and {hit.signal for hit in found.hits} == {"regex"}
+
+
+def test_where_an_index_answers_for_words_the_whole_query_alone_is_looked_for(world: Any, budget: Budget) -> None:
+    here = world(TEXTS)
+    one = here.scope
+    scope = Scope(one.name, one.outputs, one.held, one.open, False, one.total, frozenset(one.held))
+    found = layer(None).search(parse("cache is the bottleneck"), scope, budget)
+    assert here.names(found) == ["a", "c"] and {hit.terms for hit in found.hits} == {0}
+
+
+def test_time_that_is_over_is_told(world: Any) -> None:
+    here = world(TEXTS)
+    found = layer(None).search(parse("cache"), here.scope, Budget(time.monotonic() - 1, Event(), time.monotonic))
+    assert not found.whole and found.searched is not None and len(found.searched) == 1
+
+
+def test_a_damaged_blob_is_told_and_an_error_where_it_was_named(world: Any, budget: Budget) -> None:
+    here = world(TEXTS)
+    one = here.scope
+
+    def broken(digest: str) -> Any:
+        if here.name_of[digest] == "b":
+            raise Corrupt(digest, "damaged")
+        return here.open(digest)
+
+    found = layer(None).search(parse("cache"), Scope("s", one.outputs, one.held, broken), budget)
+    assert found.whole and found.faults == ("r2",) and "r2" in found.note and found.hits
+    with pytest.raises(Corrupt):
+        layer(None).search(parse("cache"), Scope("s", one.outputs, one.held, broken, True), budget)

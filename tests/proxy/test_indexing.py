@@ -1,0 +1,142 @@
+"""Indexes of a store: built by use, resumed, and rid of what the store lets go, before purge and gc answer."""
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import byref
+
+pytest.importorskip("numpy")
+WORDS = ("alpha", "bravo", "charlie", "delta", "echo")
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Any:
+    with byref.open(f"file:{tmp_path / 'store'}") as gateway:
+        session = gateway.session("s")
+        for word in WORDS:
+            session.capture(tool="Read", args={"file_path": word}, output=f"the {word} and its own {word}Marker9x\n" * 30, raw=True)
+        yield session
+
+
+def held(session: byref.Session, name: str = "bm25") -> frozenset[str]:
+    indexes = session.gateway.indexes
+    indexed: frozenset[str] = next(one for one in indexes.orchestrator(session.scope).layers if one.name == name).indexed()
+    return indexed
+
+
+def files(tmp_path: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in (tmp_path / "store").rglob("*") if path.is_file())
+
+
+def blob_of(session: byref.Session, ref: str) -> str:
+    return session.gateway.store.resolve(session.scope, ref).manifest.parts[0].blob.digest
+
+
+def test_a_search_has_the_scope_indexed_in_the_background(session: byref.Session) -> None:
+    assert held(session) == held(session, "trigram") == frozenset()
+    session.search("alpha")
+    for _ in range(2000):
+        if len(held(session)) == len(held(session, "trigram")) == len(WORDS):
+            break
+        time.sleep(0.01)
+    assert held(session) == held(session, "trigram") and len(held(session)) == len(WORDS)
+    (hit,) = session.search("bravoMarkr9x", layers=["trigram"], k=1).hits
+    assert "bravoMarker9x" in hit.excerpt and hit.signals == ("trigram",)
+    (hit,) = session.search("charlie marker", layers=["bm25"], k=1).hits
+    assert "charlieMarker9x" in hit.excerpt and hit.signals == ("words",)
+    assert session.fetch(hit.ref, hit.address).text.rstrip("\n") == hit.excerpt
+
+
+def test_what_is_built_stays_and_another_process_goes_on_from_there(session: byref.Session, tmp_path: Path) -> None:
+    session.gateway.indexes.build("s")
+    with byref.open(f"file:{tmp_path / 'store'}") as gateway:
+        other = gateway.session("s")
+        assert len(held(other)) == len(WORDS)
+        other.capture(tool="Read", args={"file_path": "new"}, output="foxtrot\n" * 9, raw=True)
+        gateway.indexes.build("s")
+    assert len(held(session)) == len(WORDS) + 1 and session.search("foxtrot", layers=["bm25"]).hits
+
+
+def test_purge_leaves_no_byte_in_any_layer(session: byref.Session, tmp_path: Path) -> None:
+    session.gateway.indexes.build("s")
+    ref = session.search("delta").hits[0].ref
+    blob = blob_of(session, ref)
+    assert blob.encode() in files(tmp_path)
+    session.purge(ref)
+    left = files(tmp_path)
+    assert blob.encode() not in left and b"deltaMarker9x" not in left
+    for layers in (None, ["bm25"], ["trigram"], ["text"], ["names"]):
+        assert ref not in [hit.ref for hit in session.search("deltaMarker9x", layers=layers).hits]
+    session.gateway.indexes.build("s")
+    assert len(held(session)) == len(held(session, "trigram")) == len(WORDS) - 1
+
+
+def test_bytes_that_another_output_of_the_scope_holds_stay_indexed(session: byref.Session) -> None:
+    twins = [session.capture(tool="Read", args={"file_path": name}, output="golf twins\n" * 9, raw=True).ref for name in ("x", "y")]
+    session.gateway.indexes.build("s")
+    blob = blob_of(session, twins[0])
+    session.purge(twins[1])
+    assert blob in held(session) and [hit.ref for hit in session.search("golf").hits] == [twins[0]]
+    session.purge(twins[0])
+    assert blob not in held(session)
+
+
+def test_purge_everywhere_reaches_the_layers_of_other_scopes(session: byref.Session, tmp_path: Path) -> None:
+    other = session.gateway.session("t")
+    mine = session.capture(tool="Read", args={"file_path": "shared"}, output="hotel\n" * 9, raw=True).ref
+    other.capture(tool="Read", args={"file_path": "shared"}, output="hotel\n" * 9, raw=True)
+    blob = blob_of(session, mine)
+    for scope in ("s", "t"):
+        session.gateway.indexes.build(scope)
+    session.purge(mine, everywhere=True)
+    assert blob not in held(session) | held(other) and blob.encode() not in files(tmp_path)
+
+
+def test_gc_reaches_every_layer(tmp_path: Path) -> None:
+    now = [1000.0]
+    with byref.open(f"file:{tmp_path / 'store'}", clock=lambda: now[0], max_age=100.0) as gateway:
+        session = gateway.session("s")
+        old = session.capture(tool="Read", args=None, output="old india\n" * 9, raw=True).ref
+        now[0] += 90
+        session.capture(tool="Read", args=None, output="new india\n" * 9, raw=True)
+        gateway.indexes.build("s")
+        blob = blob_of(session, old)
+        now[0] += 20
+        gateway.gc()
+        assert blob not in held(session) | held(session, "trigram") and len(held(session)) == 1
+        assert blob.encode() not in b"".join(path.read_bytes() for path in (tmp_path / "store" / "layers").rglob("*") if path.is_file())
+
+
+def test_an_output_that_expired_since_it_was_listed_is_no_hit(tmp_path: Path) -> None:
+    now = [1000.0]
+    with byref.open(f"file:{tmp_path / 'store'}", clock=lambda: now[0], max_age=100.0) as gateway:
+        session = gateway.session("s")
+        session.capture(tool="Read", args=None, output="juliet\n" * 9, raw=True)
+        assert session.search("juliet").hits
+        now[0] += 200
+        assert not session.search("juliet").hits
+
+
+def test_a_damaged_index_is_built_again(session: byref.Session, tmp_path: Path) -> None:
+    session.gateway.indexes.build("s")
+    session.gateway.close()
+    for path in (tmp_path / "store" / "layers").rglob("*"):
+        if path.suffix in (".seg", ".db"):
+            path.write_bytes(b"damaged " * 100)
+    with byref.open(f"file:{tmp_path / 'store'}") as gateway:
+        other = gateway.session("s")
+        assert held(other) == held(other, "trigram") == frozenset() and other.search("alpha").hits
+        gateway.indexes.build("s")
+        assert len(held(other)) == len(WORDS)
+
+
+def test_each_scope_has_its_own_index(session: byref.Session) -> None:
+    session.gateway.indexes.build("s")
+    other = session.gateway.session("t")
+    other.capture(tool="Read", args=None, output="kilo\n", raw=True)
+    session.gateway.indexes.build("t")
+    assert len(held(other)) == 1 and not other.search("alpha").hits and not held(session) & held(other)
