@@ -36,6 +36,8 @@ def group(units: Units, like: int = LIKE) -> None:
             alike += len(same)
             for i in same[1:-1]:
                 units.worth[i] += like
+            if not any(map(str.isalnum, units.texts[same[0]])):  # a rule, a bracket: its number tells nothing
+                continue
             units.repeats[same[0]] = (len(same), units.address(same[-1], same[-1]))
             if len(same) * LEADING >= len(units.texts):
                 units.rank[same[0]] = max(units.rank[same[0]], ANCHOR)

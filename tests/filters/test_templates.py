@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byref.filters.templates import templates
+from byref.filters.lines import split
+from byref.filters.templates import group, templates
 
 
 @pytest.mark.parametrize(("one", "other"), [
@@ -28,3 +29,9 @@ def test_words_do(one: str, other: str) -> None:
 def test_each_line_has_one(lines: list[str]) -> None:
     assert len(templates(lines)) == len(lines)
     assert [templates([line])[0] for line in lines] == templates(lines)
+
+
+def test_what_holds_no_word_is_not_told_by_its_number() -> None:
+    units = split("".join(f"{i} steps of a job\n   |\n" for i in range(40))).units()
+    group(units)
+    assert units.repeats == {0: (40, "L79")} and units.worth[3] == units.worth[2] < 0, "both are like many"
