@@ -35,6 +35,8 @@ class Plan:
 
 
 PLANS = {name: Plan(threshold, cap) for name, (threshold, cap) in weights.PROFILES.items()}
+_IDENTIFIERS = frozenset({"camel", "dotted", "name"})  # what is named so is meant, where it stands in few lines
+_PLACES = 3
 _WORDS = 6  # terms that a gap hides at least; its marker costs about as many tokens
 _LONG = 300  # characters of a unit from which its size weighs no more: a row, a piece of a line
 _NAME = 160  # characters of a name: what is longer is content
@@ -83,7 +85,8 @@ def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
     sought = words_of(call.intent)[0] if call.intent else frozenset()
     for term, form in zip(named, forms_of(named), strict=True):
         if form or term in sought:
-            share[term] = (weights.SOUGHT if term in sought else weights.NAMED) * 4 // sharers(lines[term])
+            told = term in sought or (form in _IDENTIFIERS and lines[term] <= _PLACES)
+            share[term] = (weights.SOUGHT if told else weights.NAMED) * 4 // sharers(lines[term])
     everywhere, here = share.__getitem__, {term: value + share[term] for term, value in worth.items()}.pop
     scores = [sum(map(here, row, map(everywhere, row))) for row in rows]
     if any(units.worth):

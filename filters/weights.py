@@ -10,7 +10,7 @@ RARE = {1: 3, 2: 1, 3: 1, 4: 1, 5: 1}
 LARGE = ((30_000, 4), (10_000, 0))
 
 # Worth of a line's share in a term that the call or the task names, and in one that the caller said it looks for.
-NAMED, SOUGHT = 12, 60
+NAMED, SOUGHT = 12, 100
 # Quarters by the structure of code: a definition; a line inside one that the call or the task names, or has a word of.
 DEFINITION, INSIDE_NAMED, INSIDE_RELATED = 3, 1, 1
 
