@@ -21,10 +21,15 @@ from byref.proxy.config import Settings
 from byref.proxy.contracts import Json
 from byref.proxy.errors import ConfigError
 from byref.proxy.frontends import hook
+from byref.proxy.frontends.command import say
 from byref.proxy.frontends.held import complain
 from byref.proxy.frontends.http import Answer, Service, application
 from byref.proxy.gateway import Gateway
 from byref.proxy.gateway import open as open_gateway
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from byref.proxy.frontends.wrap.downstream import Downstream
 
 DRAIN = 30.0  # seconds for what is in flight when the daemon ends
 LINGER = 1.0  # seconds for the rest of a body that nobody wants
@@ -35,10 +40,14 @@ BACKLOG = 512
 
 
 class Daemon:
-    """One daemon. lock: the descriptor that holds `daemon.lock`. port: of HTTP, 0 for any, None for none. idle: in seconds."""
+    """One daemon. lock: the descriptor that holds `daemon.lock`. port: of HTTP, 0 for any, None for none. idle: in seconds.
 
-    def __init__(self, settings: Settings, lock: int, port: int | None, idle: float, answer: Answer | None = None) -> None:
-        self.settings, self.port, self.idle = settings, port, idle
+    mcp: a file that names servers of MCP, for clients at /mcp.
+    """
+
+    def __init__(self, settings: Settings, lock: int, port: int | None, idle: float, answer: Answer | None = None,
+                 mcp: str | None = None) -> None:
+        self.settings, self.port, self.idle, self.mcp = settings, port, idle, mcp
         self.path = hook.socket_path(os.fsencode(settings.home))
         self._lock = lock
         self._answer = answer or answer_hook
@@ -63,7 +72,9 @@ class Daemon:
         service = self._service = Service(self.settings, token(self.settings.home), self._answer, self.leave)
         loop.set_exception_handler(lambda loop, context: _noted(service, context))
         await service.run(warm)
-        runner = web.AppRunner(application(service), access_log=None, handle_signals=False, shutdown_timeout=DRAIN, lingering_time=LINGER,
+        app = application(service)
+        mcp = None if self.mcp is None else await self._offer(app, service, self.mcp)
+        runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=DRAIN, lingering_time=LINGER,
                                read_bufsize=BUFFER)
         await runner.setup()
         try:
@@ -75,6 +86,8 @@ class Daemon:
             await web.SockSite(runner, listener, backlog=BACKLOG).start()
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, self.leave, "a signal")
+            if mcp is not None:
+                say(f"byref serve: http://127.0.0.1:{service.port}{mcp.path}\n")
             service.used = time.monotonic()
             while not self._leaving.is_set():
                 try:
@@ -83,9 +96,18 @@ class Daemon:
                     self._look(service)
         finally:
             self._withdraw()
+            if mcp is not None:
+                await mcp.close()  # streams of clients that stay open would hold up the end
             await runner.cleanup()
             await asyncio.to_thread(service.close)
         return 0
+
+    async def _offer(self, app: web.Application, service: Service, path: str) -> Downstream:
+        from byref.proxy.frontends.wrap.hosting import site_of
+        site = site_of(path, service.own, lambda text: complain(f"mcp: {text}"))
+        await site.open()
+        app.router.add_route("*", site.path, site.handle)
+        return site
 
     def _listen(self) -> socket.socket:
         folder, fresh = os.path.dirname(self.path), self.path + b"~"

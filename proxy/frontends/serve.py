@@ -15,6 +15,7 @@ from collections.abc import Mapping
 
 from byref.proxy import config
 from byref.proxy.contracts import Json
+from byref.proxy.errors import ConfigError
 from byref.proxy.frontends import hook
 from byref.proxy.frontends.command import Command, say
 from byref.proxy.frontends.held import complain
@@ -28,6 +29,8 @@ def _options(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--http", metavar="PORT", type=int, default=0, help="port of the loopback HTTP server (any that is free)")
     which.add_argument("--no-http", action="store_true", help="the Unix socket alone")
+    parser.add_argument("--mcp", metavar="FILE", help="offer the servers that FILE names under `mcpServers` at /mcp, as `byref wrap` does; "
+                        "their outputs belong to the project of FILE's folder")
     parser.add_argument("--idle", metavar="SECONDS", type=float, default=IDLE, help=f"end after so long without a call ({IDLE:.0f})")
     parser.add_argument("--stop", action="store_true", help="end the daemon that runs, once it has answered what it was asked")
     parser.add_argument("--status", action="store_true", help="say what the daemon that runs does")
@@ -70,13 +73,19 @@ def _run(args: argparse.Namespace) -> int:
         return _stop(home)
     if args.status:
         return _status(home)
+    if args.mcp is not None and args.no_http:
+        raise ConfigError("clients of MCP come over HTTP: --mcp and --no-http exclude each other")
+    mcp = None if args.mcp is None else os.path.realpath(args.mcp)  # the daemon leaves the folder it is started in
     try:
         lock = take_lock(home)
     except TimeoutError as fault:
         complain(fault)
         return 1
     if lock is None:
-        return 0
+        if mcp is None:
+            return 0
+        complain("a daemon runs already, without these servers; end it with `byref serve --stop`, and start this one again")
+        return 1
     try:
         from byref.proxy.frontends.daemon import Daemon
     except ModuleNotFoundError as fault:
@@ -84,7 +93,7 @@ def _run(args: argparse.Namespace) -> int:
             raise
         complain("`byref serve` needs aiohttp: pip install 'byref[serve]'; all else works without the daemon")
         return 1
-    return Daemon(config.own_settings(), lock, None if args.no_http else args.http, args.idle).run()
+    return Daemon(config.own_settings(), lock, None if args.no_http else args.http, args.idle, mcp=mcp).run()
 
 
 def _stop(home: str) -> int:

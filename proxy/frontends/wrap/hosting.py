@@ -2,24 +2,29 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Protocol
 
 from aiohttp import web
 
+from byref.proxy import config
 from byref.proxy.frontends.wrap.door import Door, place
 from byref.proxy.frontends.wrap.downstream import Downstream
 from byref.proxy.frontends.wrap.hops import HEADER
 from byref.proxy.frontends.wrap.proxy import Options
 from byref.proxy.frontends.wrap.relay import Relay
 from byref.proxy.frontends.wrap.routes import Single
-from byref.proxy.frontends.wrap.servers import Local, Remote
+from byref.proxy.frontends.wrap.servers import Local, Remote, from_file
 from byref.proxy.frontends.wrap.several import Several
+from byref.proxy.gateway import Gateway
 from byref.proxy.session import Session
 
 PATH = "/mcp"
+THREADS = 4  # results that are stored and viewed at once
 DRAIN = 5.0  # seconds for answers that are under way when we end
 
 
@@ -73,6 +78,19 @@ def downstream(found: Sequence[Local | Remote], door: Door | None, session: Call
     def make() -> Single | Several:
         return Single(found, complain) if len(found) == 1 else Several(found, complain, client_name)
     return Downstream(PATH, make, door, session, pool, options, complain)
+
+
+def site_of(path: str, gateway: Gateway, complain: Callable[[str], None]) -> Downstream:
+    """The servers that a file names, over a gateway that is open; who asks was let in already. Raises `ConfigError` and OSError.
+
+    Their outputs belong to the project of the file's folder, where nothing fixes another scope.
+    """
+    folder = os.path.dirname(path)  # where the servers run: the daemon itself is nowhere in particular
+    found = [replace(one, folder=os.path.join(folder, one.folder or "")) if isinstance(one, Local) else one
+             for one in from_file(path, config.inherited())]
+    scope = gateway.settings.scope or config.scope_here(folder)
+    pool = ThreadPoolExecutor(THREADS, "byref mcp")
+    return downstream(found, None, lambda: gateway.session("mcp", scope=scope, proven=False), pool, Options(), "byref", complain)
 
 
 async def _listen(site: Site, door: Door, port: int, say: Callable[[str], None]) -> None:
