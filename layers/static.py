@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MODEL = "potion-base-8M"
 STRETCH = 256 << 10  # bytes that are taken in at once: what an abort loses at most
 FRESH = 256 << 10  # bytes of a scope that are embedded while searching, where they are not indexed
-STEP = 32  # chunks embedded between two looks at the clock
+STEP = 8  # chunks embedded between two looks at the clock
 QUERY = 2000  # characters of a query; the rest adds nothing to a sum
 BINARY = 50  # of stretches of which one byte in so many is NUL, or more, nothing is taken in
 FLOOR = 2000  # of a hit's cosine: every text is a little like every other (.14 in the middle; right answers are above .27)

@@ -36,7 +36,7 @@ MAGIC = b"byref vectors 1\n"
 SUFFIX = ".vectors"
 SCALE = 10_000  # a cosine of 1
 SEGMENTS = 8  # more are merged
-_FLOATS = 1 << 13  # rows at once where they have to be made float32 first
+BLOCK = 1 << 14  # rows between two looks at the clock: a millisecond
 _TICK = 50_000_000  # nanoseconds
 _ROOM = 1 - 1e-9  # of rounding
 _EDGE = 64  # bytes; arrays begin at a multiple
@@ -333,7 +333,9 @@ def nearest(parts: Iterable[Part], vector: Int8, length: int, wanted: AbstractSe
             count and one.blob in wanted for count, one in zip(part.counts, segment.stretches, strict=True))
         if not any(counts) or not len(segment.spans):
             continue
-        dots = _dots(segment.vectors, vector)
+        dots = _dots(segment.vectors, vector, late)
+        if len(dots) < len(segment.vectors):
+            return found, done
         near = dots / np.maximum(1, segment.lengths)
         if not all(counts):
             near[~np.repeat(counts, part.rows)] = -1.0
@@ -361,15 +363,23 @@ def _scores(segment: Segment, rows: Int64, dots: Floats, length: int) -> Int64:
     return scores
 
 
-def _dots(vectors: Int8, vector: Int8) -> Floats:
-    """Products of all rows with a vector: whole numbers below 2**24, held as floats."""
+def _dots(vectors: Int8, vector: Int8, late: Callable[[], bool]) -> Floats:
+    """Products of the rows with a vector: whole numbers below 2**24, held as floats. Fewer than there are rows where time is over."""
+    import numpy as np
+    products = _products()
+    found: list[Floats] = []
+    for at in range(0, len(vectors), BLOCK):
+        if at and late():
+            break
+        found.append(products(vectors[at:at + BLOCK], vector))
+    return np.concatenate(found)
+
+
+def _products() -> Callable[[Int8, Int8], Floats]:
     import numpy as np
     try:
         from simsimd import cdist
     except ImportError:
         # 127 * 127 * 1,024 < 2**24: float32 holds every sum of so wide a row exactly, in whatever order it is taken
-        query = vector.astype(np.float32)
-        blocks = [vectors[at:at + _FLOATS].astype(np.float32) @ query for at in range(0, len(vectors), _FLOATS)]
-        return np.concatenate(blocks).astype(np.float64)
-    found: Floats = np.asarray(cdist(vector[None], vectors, "dot")).ravel().astype(np.float64, copy=False)
-    return found
+        return lambda rows, vector: (rows.astype(np.float32) @ vector.astype(np.float32)).astype(np.float64)
+    return lambda rows, vector: np.asarray(cdist(vector[None], rows, "dot")).ravel().astype(np.float64, copy=False)
