@@ -4,6 +4,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
+from byref.filters.failures import is_failure, strong
 from byref.filters.scanner import Number, Value
 from byref.proxy.text import pattern
 
@@ -11,29 +12,43 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from byref.proxy.text import Pattern
 
-_FAULT = re.compile(r"(?:.*[_.-])?(?:errors?|exceptions?|fault|failures?|fatal|traceback|stack_?trace)|isError", re.I)
-_STATE = re.compile(r"(?:.*[_.-])?(?:status|state|conclusion|outcome|level|severity)", re.I)
-_FAILED = re.compile(r"fail(?:ed|ure)?|error(?:ed)?|fatal|critical|aborted|crashed|timed?[_ -]?out", re.I)
-_GOOD = re.compile(r"success|succeeded|ok|passed", re.I)
+# A member of such a name says what went wrong, how often, or whether.
+_FAULT = re.compile(
+    r"(?:.*[_.-])?(?:errors?|err|exceptions?|fault|failures?|failed|fatal|panic|traceback|stack_?trace|aborted|killed|crashed|timed_?out"
+    r"|exit_?(?:code|status)|return_?code|error_?count|failed_?(?:count|tests))|(?:is|has)Errors?|num(?:Failed\w*|Errors)", re.I)
+_STATE = re.compile(
+    r"(?:.*[_.-])?(?:status|state|conclusion|outcome|level|severity|result|verdict|phase|health|action|type)", re.I)
+_CODE = re.compile(r"(?:.*[_.-])?(?:(?:http_?)?(?:status|response)_?code|http_?status|level)", re.I)
+_FAILED = re.compile(
+    r"fail(?:ed|ure|s)?|error(?:ed)?|fatal|critical|panic|aborted|crashed|timed?[_ -]?out|unhealthy|unreachable|\w*backoff|oomkilled"
+    r"|evicted|failed_\w+|\w+_(?:failed|error)", re.I)
+_TELLS = re.compile(r"msg|log|reason", re.I)
+_HEAD = 200  # characters of it that are looked at
+_WORDS = 3  # of what a log says that tell whether it is a failure
+_WRONG = re.compile(r"5\d\d|50|60")  # of HTTP; of a logger for Node.js an error, and what is fatal
+_GOOD = re.compile(r"success|succeeded|ok|passed|healthy|(?:is_?)?valid", re.I)
 # Where none of these stands, nothing says that it failed.
-_SIGNS = r'(?i)error|fail|exception|fatal|fault|trace|critical|abort|crash|time|succe|"ok"|passed'
+_SIGNS = r'(?i)err|fail|exception|fatal|fault|trace|critical|panic|abort|kill|crash|time|succe|"ok"|passed|evicted|backoff|health|unreach' \
+         r'|valid|(?:code|status|level)"[ \t\r\n]*:[ \t\r\n]*"?-?[1-9]'
 # Nor where no name ends like this.
-_ENDS = r'(?i)(?:error|exception|fault|failure|fatal|traceback|stack_?trace|status|state|conclusion|outcome|level|severity|success|' \
-        r'succeeded|ok|passed)s?"[ \t\r\n]*:'
+_ENDS = r'(?i)(?:err|error|exception|fault|failure|failed\w*|fatal|panic|traceback|stack_?trace|aborted|killed|crashed|timed_?out' \
+        r'|code|count|msg|log|reason|status|state|conclusion|outcome|level|severity|result|verdict|phase|health|action|type' \
+        r'|success|succeeded|ok|passed|healthy|valid)s?"[ \t\r\n]*:'
 _SMALL = 12  # elements of an array up to which each is looked at
-_NOTHING, _SAYS_FAULT, _SAYS_STATE, _SAYS_GOOD = range(4)
+_NOTHING, _SAYS_FAULT, _SAYS_STATE, _SAYS_GOOD, _SAYS_CODE, _SAYS_WORDS = range(6)
 
 
 @cache
 def _needed() -> tuple[Pattern, ...]:
-    """What a text holds, all of it, that reports a failure: RE2 finds all alternatives in one pass."""
+    """What a text holds that reports a failure, beside signs of one in words: RE2 finds all alternatives in one pass."""
     return pattern(_ENDS), pattern(_SIGNS)
 
 
 def may_fail(text: str) -> bool:
     """Whether a JSON text, folded, may hold a report of a failure at all."""
     data = text.encode("utf-8", "surrogatepass")
-    return all(needed.search(data) is not None for needed in _needed())
+    ends, signs = _needed()
+    return ends.search(data) is not None and (signs.search(data) is not None or strong().search(data) is not None)
 
 
 def failed(value: Value) -> bool:
@@ -46,6 +61,10 @@ def _says(name: str) -> int:
     """What a member of this name says of an outcome."""
     if _FAULT.fullmatch(name):
         return _SAYS_FAULT
+    if _CODE.fullmatch(name):
+        return _SAYS_CODE
+    if _TELLS.fullmatch(name):
+        return _SAYS_WORDS
     return _SAYS_STATE if _STATE.fullmatch(name) else _SAYS_GOOD if _GOOD.fullmatch(name) else _NOTHING
 
 
@@ -63,4 +82,8 @@ def reports_failure(name: str, value: Value) -> bool:
         return says == (_SAYS_FAULT if value not in (False, "False") else _SAYS_GOOD)
     if says == _SAYS_FAULT:
         return value not in ("", "0", "[]", "{}", "none", "None")
-    return says == _SAYS_STATE and not isinstance(value, Number) and bool(_FAILED.fullmatch(value))
+    if says == _SAYS_WORDS:
+        return not isinstance(value, Number) and is_failure(" ".join(value[:_HEAD].split(None, _WORDS)[:_WORDS]))
+    if says == _SAYS_CODE and _WRONG.fullmatch(value):
+        return True
+    return says in (_SAYS_STATE, _SAYS_CODE) and not isinstance(value, Number) and bool(_FAILED.fullmatch(value))

@@ -14,6 +14,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from byref.filters.scanner import Number, Value
+from byref.filters.templates import MANY, RARE
 
 Path: TypeAlias = tuple[int, ...]
 Record: TypeAlias = tuple[tuple[str, Value], ...]
@@ -87,7 +88,7 @@ def opaque(name: str, value: Value) -> bool:
 class Group:
     """Columns that stand together. names: the heading's; rows: one text a record; index: columns that hold the record's own name.
 
-    each: members equal in all records, or (not strict) in all whose rows say nothing else.
+    each: members equal in all records, or (not strict) in all whose rows say nothing else; odd: rows that say what hardly any other says.
     """
 
     names: list[str]
@@ -96,6 +97,7 @@ class Group:
     dull: bool = False
     strict: bool = True
     index: str = ""
+    odd: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)
@@ -148,6 +150,8 @@ def table(records: Sequence[tuple[Path, Record]], write: Write, index: Sequence[
         keys, labels, own = _distinct([c for c in names if c.name not in usual], rows, known)
         mixed = {key for key in keys if columns[key].big}
         texts = []
+        others = {key: [k for k, cells in enumerate(rows) if cells[key] != text] for key, text in usual.items() if not columns[key].same}
+        odd = frozenset(chain.from_iterable([few for few in others.values() if len(few) <= RARE and n >= MANY]))
         for cells, large in zip(rows, bigs, strict=True):
             row = [cells.get(key, "") for key in keys]
             if mixed:
@@ -159,7 +163,7 @@ def table(records: Sequence[tuple[Path, Record]], write: Write, index: Sequence[
             texts.append("|".join(row).rstrip("|") or "|")
         each = [f"{heading(key)}={text}" for key, text in usual.items()]
         out.groups.append(Group(labels, each if out.groups else each + common, texts, is_dull,
-                                all(columns[key].same for key in usual), own))
+                                all(columns[key].same for key in usual), own, odd))
     if common and not out.groups:
         out.groups.append(Group([], common, ["|"] * n))
     return out

@@ -9,6 +9,7 @@ from byref.filters.places import Places
 from byref.filters.prose import prose_worth, running, sentence_end
 from byref.filters.records import Path, Record, dull, heading, opaque, short, table
 from byref.filters.scanner import Document, Member, Number, Value, read
+from byref.filters.templates import ODD
 from byref.filters.units import ANCHOR, HIDDEN, MUST, PLAIN, Units
 from byref.proxy.text import estimate
 
@@ -276,7 +277,7 @@ class Sheet:
                 if not g and self._suspect and failed(record):
                     rank = MUST
                 self.add(f"{indent} {index}{row}" if numbered else f"{indent} {row}", document, place, rank=rank,
-                         worth=value - (_LATE if deep and i >= _BESIDE else 0),
+                         worth=value - (_LATE if deep and i >= _BESIDE else 0) + (ODD if i in group.odd else 0),
                          count=int(top and not g), source="" if group.dull else row)
                 if not g and beside:
                     self.large(document, cut.bigs[i], index, depth, worth)

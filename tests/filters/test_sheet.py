@@ -107,3 +107,11 @@ def test_worth_fades_only_in_large_outputs() -> None:
     small, large = cut({"a_url": "http://x", "b": 1}), cut({"a_url": "http://x", "b": "word " * 4000})
     assert small.units().worth[0] == 0 > large.units().worth[0]
     assert ANCHOR in large.rank
+
+
+def test_a_record_that_says_what_hardly_any_other_says_weighs_more() -> None:
+    records = [{"id": i, "region": "eu", "colour": "red" if i % 4 else "blue"} for i in range(60)]
+    records[40]["region"] = "us"
+    sheet = cut(records)
+    worth = {text.strip(): value for text, value in zip(sheet.texts, sheet.worth, strict=True)}
+    assert worth["40|blue|region=us"] > worth["39|red"] == worth["44|blue"]
