@@ -40,7 +40,10 @@ class Fuzzy:
         self._there = find_spec("rapidfuzz") is not None
 
     def applies(self, scope: Scope, query: Query) -> bool:
-        return self._there and query.compiled is None and 4 <= len(query.text) <= LONGEST and len(query.tokens) <= TOKENS
+        # A number that is nearly the same is another one: it takes letters to be misspelt.
+        letters = sum(map(str.isalpha, query.text))
+        return (self._there and query.compiled is None and letters >= 4 and 2 * letters >= len(query.text) <= LONGEST
+                and len(query.tokens) <= TOKENS)
 
     def status(self, scope: Scope) -> LayerStatus:
         return LayerStatus(self.name, self.version, REFINE, "rapidfuzz partial_ratio", "span of a chunk", WHOLE if self._there else 0,

@@ -95,9 +95,10 @@ class Orchestrator:
         running: list[_Running] = []
         arrived = Condition()
         for layer in layers:
-            note = self._unfit(layer, query, scope)
-            if note:
-                answers[layer.name] = Answer(layer.name, layer.version, SKIPPED, Contribution(()), note)
+            with self._lock:
+                stuck = self._stuck.get(layer.name, 0)
+            if stuck:
+                answers[layer.name] = Answer(layer.name, layer.version, SKIPPED, Contribution(()), "stuck")
                 continue
             one = _Running(layer, Budget(start + share, Event(), clock), arrived)
             running.append(one)
@@ -109,17 +110,6 @@ class Orchestrator:
         for one in running:
             answers[one.layer.name] = self._taken(one)
         return answers
-
-    def _unfit(self, layer: Layer, query: Query, scope: Scope) -> str:
-        """Why a layer is not asked; empty where it is."""
-        with self._lock:
-            if self._stuck.get(layer.name):
-                return "stuck"
-        try:
-            return "" if layer.applies(scope, query) else layer.status(scope).missing or "nothing to look for"
-        except Exception as fault:  # as in its search
-            self._log(f"layer {layer.name}", fault)
-            return "faulty"
 
     def _taken(self, one: _Running) -> Answer:
         layer = one.layer
@@ -136,6 +126,8 @@ class Orchestrator:
             self._log(f"layer {layer.name}", one.fault)
             return Answer(layer.name, layer.version, ABORTED, Contribution(()), "faulty", one.micros)
         contribution = one.contribution
+        if contribution is None:
+            return Answer(layer.name, layer.version, SKIPPED, Contribution(()), "does not apply", one.micros)
         return Answer(layer.name, layer.version, RAN if contribution.whole else ABORTED, contribution, contribution.note, one.micros)
 
     def _release(self, one: _Running) -> None:
@@ -158,13 +150,14 @@ class _Running:
     def __init__(self, layer: Layer, budget: Budget, arrived: Condition) -> None:
         self.layer, self.budget, self._arrived = layer, budget, arrived
         self.done, self.abandoned, self.micros = False, False, 0
-        self.contribution = Contribution(())
+        self.contribution: Contribution | None = None
         self.fault: Exception | None = None
 
     def run(self, query: Query, scope: Scope, candidates: Sequence[Hit] | None, release: Callable[[_Running], None]) -> None:
         began = time.perf_counter_ns()
         try:
-            self.contribution = self.layer.search(query, scope, self.budget, candidates)
+            if self.layer.applies(scope, query):
+                self.contribution = self.layer.search(query, scope, self.budget, candidates)
         except Exception as fault:  # logged by whoever waits
             self.fault = fault
         self.micros = (time.perf_counter_ns() - began) // 1000

@@ -91,7 +91,8 @@ def rank(query: Query, scope: Scope, answers: Sequence[Answer], profile: str) ->
     lexical = route(query) == LEXICAL
     ranked = [_ranked(query, anchor, branches, lexical) for anchor, branches in places]
     if lexical and any(one.tier for one in ranked):  # a string was asked for and found: what is merely alike says nothing more
-        places = [(anchor, [branch for branch in branches if branch.signal in STRINGS]) for anchor, branches in places]
+        told = LITERAL if any(one.hit.exact for one in ranked) else STRINGS
+        places = [(anchor, [branch for branch in branches if branch.signal in told]) for anchor, branches in places]
         ranked = [_ranked(query, anchor, branches, lexical) for anchor, branches in places if branches]
         kept = [one for one in ranked if one.tier or one.hit.terms]
     else:
@@ -119,7 +120,8 @@ def _joined(found: Sequence[tuple[Branch, Hit]]) -> list[tuple[Hit, list[Branch]
     places: list[tuple[Hit, list[Branch]]] = []
     for pairs in by_blob.values():
         # Lines come first as the finest; a name says something of a whole output, so it goes last.
-        pairs.sort(key=lambda pair: (pair[1].signal == "names", pair[1].span.end - pair[1].span.start, pair[1].span.start, pair[0][:3]))
+        pairs.sort(key=lambda pair: (pair[1].signal == "names", pair[1].last < 0, pair[1].span.end - pair[1].span.start,
+                                     pair[1].span.start, pair[0][:3]))
         starts: list[int] = []
         here: list[tuple[Hit, list[Branch]]] = []
         for branch, hit in pairs:

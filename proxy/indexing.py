@@ -6,6 +6,7 @@ in the layers' own files; a cursor on the catalog's sequence numbers says up to 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Sequence
 from threading import Condition, Event, RLock, Thread
 
@@ -25,6 +26,8 @@ BATCH = 4 << 20  # bytes that are given to the layers at once: what an abort los
 LARGEST = 64 << 20  # bytes of a blob that is indexed; the text layer looks through a larger one
 SCANNED = 4 << 20  # bytes of a scope up to which all words are looked for in the text itself: as quick, and always current
 NO_TEXT = ("image/", "audio/", "video/")
+IDLE = 0.3  # seconds without a search after which building goes on
+LONGEST = 20  # times that it is put off for it
 PATIENCE = 5.0  # seconds that close waits for a batch
 
 
@@ -53,6 +56,7 @@ class Indexes:
         self._work = Condition()
         self._cancel = Event()
         self._thread: Thread | None = None
+        self._asked = 0.0
 
     # what there is
 
@@ -94,6 +98,10 @@ class Indexes:
 
     # building
 
+    def asked(self) -> None:
+        """A search begins."""
+        self._asked = time.monotonic()
+
     def used(self, name: str, digests: Iterable[str]) -> None:
         """A search was made, and these blobs were in its answer: the scope is built in the background, these first."""
         with self._work:
@@ -110,18 +118,30 @@ class Indexes:
             with self._work:
                 while not self._wanted and not self._cancel.is_set():
                     self._work.wait()
+            self._idle()
+            with self._work:
                 if self._cancel.is_set():
                     return
                 name = next(reversed(self._wanted))
                 first = self._wanted.pop(name)
             try:
-                self.build(name, first)
+                self.build(name, first, self._idle)
             except Exception as fault:  # the next use tries again; a search does without
                 if not self._cancel.is_set():
                     self._log("indexing", fault)
 
-    def build(self, name: str, first: Iterable[str] = ()) -> None:
-        """Indexes all of a scope that is not yet: these blobs, then the newest. Returns when nothing is left, or when closed."""
+    def _idle(self) -> None:
+        """Waits until nobody has searched for a moment: building holds the interpreter, and who asks goes first."""
+        for _ in range(LONGEST):
+            left = self._asked + IDLE - time.monotonic()
+            if left <= 0 or self._cancel.wait(left):
+                return
+
+    def build(self, name: str, first: Iterable[str] = (), between: Callable[[], None] = lambda: None) -> None:
+        """Indexes all of a scope that is not yet: these blobs, then the newest. Returns when nothing is left, or when closed.
+
+        between: called before each batch.
+        """
         scope = self.everything(name)
         layers = [layer for layer in self.orchestrator(name).layers if not layer.status(scope).missing]
         for layer in layers:
@@ -142,12 +162,14 @@ class Indexes:
                     continue
                 if size and size + known.size > BATCH:
                     self._note(name)
+                    between()
                     layer.apply(batch, (), self._cancel)
                     batch, size = [], 0
                 batch.append(added)
                 size += known.size
             if batch:
                 self._note(name)
+                between()
                 layer.apply(batch, (), self._cancel)
 
     def _note(self, name: str) -> None:

@@ -42,12 +42,22 @@ def places(ranked: Sequence[Ranked], scope: Scope, query: Query, counts: Sequenc
                 read += 1
                 if read > CHUNKS:
                     continue
-                units = _units(source, one.hit, query, counts)
+                units = _units(source, _numbered(source, one.hit), query, counts)
         except (Corrupt, Unknown):
             continue  # let go or damaged since it was indexed
         found += [Place(held.output, held.age, held.part, source, unit, merged, one.tier * STEP + one.fused, one.bps, one.signals, number)
                   for unit, merged in units]
     return found
+
+
+def _numbered(source: Source, hit: Hit) -> Hit:
+    """A hit of whole lines with the number of its first, where that is cheap to know."""
+    span = hit.span
+    if hit.line or not isinstance(source, BytesSource) or (span.start and source.read(span.start - 1, span.start) != b"\n"):
+        return hit
+    if span.end < source.size and source.read(span.end - 1, span.end) != b"\n" and source.read(span.end, span.end + 1) != b"\n":
+        return hit
+    return hit._replace(line=source.read(0, span.start).count(b"\n") + 1)
 
 
 def _units(source: Source, hit: Hit, query: Query, counts: Sequence[int]) -> list[tuple[Unit, int]]:

@@ -97,10 +97,11 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
     query = parse(text)
     if not query.text:
         return Found("", (), (), (), 0, 0, filters, USAGE)
-    began = clock()
     held = indexes or Indexes(store, None, lambda where, fault: None)
+    held.asked()
     orchestrator = held.orchestrator(scope)
     orchestrator.check(layers)
+    began = clock()
     view = _scope(store, scope, refs, filters, held)
     timebox = max(0.0, timebox_ms / 1000 - (clock() - began))
     answers = orchestrator.search(query, view, timebox, layers, clock,

@@ -96,10 +96,10 @@ def test_refining_layers_get_the_candidates_of_the_others() -> None:
     assert [[hit.score for hit in one] for one in seen] == [[3, 2]] and list(answers) == ["r", "g"]
 
 
-def test_named_layers_alone_run_and_what_lacks_something_says_so() -> None:
+def test_named_layers_alone_run_and_what_does_not_apply_is_skipped() -> None:
     orchestrator = Orchestrator([Made("a", lambda *_: found(1)), Made("b", lambda *_: found(1), fit=False)], lambda *_: None)
     assert list(ask(orchestrator, names=["a"])) == ["a"]
-    assert (ask(orchestrator)["b"].status, ask(orchestrator)["b"].note) == (SKIPPED, "get it there")
+    assert (ask(orchestrator)["b"].status, ask(orchestrator)["b"].note) == (SKIPPED, "does not apply")
     with pytest.raises(Invalid, match="there are a, b"):
         orchestrator.check(["c"])
 

@@ -37,6 +37,13 @@ def test_where_no_word_stands_the_beginning_is_shown_at_whole_lines() -> None:
     assert (place.unit.line, place.unit.last) == (1, text[:place.unit.end].count("\n"))
 
 
+def test_a_layer_that_knows_no_lines_gets_their_numbers_where_its_span_is_whole_lines() -> None:
+    text = "\n".join(LINES)
+    start = text.index("line 21 ")
+    assert found(text, start, text.index("line 41 "), 0, "unrelated")[0].unit.line == 21
+    assert found(text, start + 2, text.index("line 41 "), 0, "unrelated")[0].unit.line == 0
+
+
 def test_a_blob_that_was_let_go_meanwhile_has_no_place() -> None:
     here = World({"a": "needle\n"})
     (blob,) = here.scope.held

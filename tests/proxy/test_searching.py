@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,7 +35,7 @@ def test_exact_text_comes_before_all_words_and_these_before_most(session: byref.
         "the cache and a bottleneck is what it is\n", "the cache is the bottleneck\n", "cache alone\n", "the Cache is the Bottleneck\n")]
     found = session.search("cache is the bottleneck")
     assert [hit.ref for hit in found.hits][:3] == [refs[1], refs[3], refs[0]]
-    assert found.hits[0].signals == ("exact", "words") and found.hits[2].signals == ("words",)
+    assert found.hits[0].signals == ("exact", "words") and found.hits[2].signals[0] == "words"
     assert (layer(found).status, layer(found).hits, layer(found).coverage) == ("ran", 4, 10_000)
     assert [hit.bps for hit in found.hits][:3] == [15_000, 15_000, 5_000]
 
@@ -157,3 +159,30 @@ def test_each_search_is_in_the_ledger_without_its_words(session: byref.Session) 
     session.search("needle")
     (event,) = [event for event in session.gateway.store.events() if event.kind == "searched"]
     assert event.numbers["hits"] == 1 and event.numbers["tokens"] > 0 and "needle" not in repr(event)
+
+
+def test_explain_shows_the_whole_chain_as_its_schema_says(session: byref.Session, root: Path) -> None:
+    validate = pytest.importorskip("jsonschema").validate
+    refs = [put(session, text) for text in ("the needle is here\n", "a needle or two, and what it is about\n")]
+    found = session.search("what is the needle about", explain=True)
+    validate(found.explanation, json.loads((root / "docs" / "explain-1.schema.json").read_text()))
+    told: Any = found.explanation
+    assert [(one["ref"], one["address"]) for one in told["hits"]] == [(hit.ref, hit.address) for hit in found.hits]
+    assert {one["ref"] for one in told["hits"]} == set(refs) and all(one["branches"] for one in told["hits"])
+    assert session.search("needle").explanation is None
+
+
+def test_layers_and_emphasis_are_the_callers(session: byref.Session) -> None:
+    ref = session.capture(tool="Bash", args={"command": "make widgets"}, output="nothing of the kind\n").ref
+    assert [hit.ref for hit in session.search("widgets", layers=["names"]).hits] == [ref]
+    assert not session.search("widgets", layers=["text"]).hits
+    for named in ({"layers": ["nonesuch"]}, {"emphasis": "loud"}):
+        with pytest.raises(Invalid):
+            session.search("x", **named)  # type: ignore[arg-type]
+
+
+def test_an_output_is_found_by_its_very_call(session: byref.Session) -> None:
+    ref = session.capture(tool="Bash", args={"command": "cargo build --release"}, output="Finished\n").ref
+    put(session, "how to cargo build --releases\n")
+    (hit,) = [hit for hit in session.search("cargo build --release").hits if hit.ref == ref]
+    assert hit.bps == 10_000 and hit.signals == ("names",) and hit.excerpt == "Finished"

@@ -174,8 +174,9 @@ def test_a_page_is_what_the_library_gives(server, library, call):
 
 
 @pytest.mark.parametrize("call", [
-    {"query": "value 77"}, {"query": "/value 7\\b/", "k": 1}, {"query": "", "max_tokens": 200}, {"query": "value", "refs": ["REF"]},
-    {"query": "nowhere", "tool": "shell", "outcome": "success", "of_session": "s"}])
+    {"query": "value 77", "layers": ["text", "names"]}, {"query": "/value 7\\b/", "k": 1}, {"query": "", "max_tokens": 200},
+    {"query": "value", "refs": ["REF"], "layers": ["text"], "emphasis": "precision"},
+    {"query": "nowhere", "tool": "shell", "outcome": "success", "of_session": "s", "layers": ["text"]}])
 def test_a_search_is_what_the_library_gives(server, library, call):
     ref = library.capture(tool="shell", output=LONG).ref
     with byref.open(f"file:{server.home}") as gateway:
