@@ -12,7 +12,7 @@ import pytest
 from byref.layers.contract import Budget
 from layer_worlds import World
 
-WORDS = {"[UNK]": (0, 0, 0, 0), "dog": (1, .1, 0, 0), "puppy": (.9, .2, 0, 0), "car": (0, 0, 1, .1), "engine": (0, .1, .8, 0),
+WORDS = {"[UNK]": (.3, .3, .3, .3), "dog": (1, .1, 0, 0), "puppy": (.9, .2, 0, 0), "car": (0, 0, 1, .1), "engine": (0, .1, .8, 0),
          "the": (.01, .01, .01, .01), "cold": (0, 1, 0, 0), "http": (0, 0, .1, -1)}
 
 

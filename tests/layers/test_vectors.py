@@ -138,6 +138,15 @@ def test_a_damaged_file_is_deleted_and_the_rest_stays(tmp_path: Path, seed: int)
     assert left == ["b"] or ask(Vectors(str(tmp_path), "mark", WIDTH), {"a"}) == ask(_fresh(), {"a"}), "or padding was hit"
 
 
+def test_a_flipped_bit_in_a_vector_is_seen(tmp_path: Path) -> None:
+    Vectors(str(tmp_path), "mark", WIDTH).add(segment("a", 30))
+    file = next(tmp_path.glob("*" + vectors.SUFFIX))
+    data = bytearray(file.read_bytes())
+    data[-5] ^= 4
+    file.write_bytes(data)
+    assert names(Vectors(str(tmp_path), "mark", WIDTH)) == [] and not file.exists()
+
+
 def _fresh() -> Vectors:
     index = Vectors(None, "mark", WIDTH)
     index.add(segment("a", 30))
@@ -162,8 +171,8 @@ def test_a_writer_that_dies_leaves_only_a_temporary_file(tmp_path: Path, monkeyp
             index.add(segment("b", 3))
     again = Vectors(str(tmp_path), "mark", WIDTH)
     assert names(again) == ["a"]
-    again.add(segment("b", 3))
-    assert names(again) == ["a", "b"]
+    again.add(segment("c", 3))
+    assert names(again) == ["a", "c"]
     assert all(file.suffix == vectors.SUFFIX or file.name == "lock" for file in tmp_path.iterdir()), "what it left is swept"
 
 
