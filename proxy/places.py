@@ -16,15 +16,18 @@ if TYPE_CHECKING:
     from byref.proxy.query import Query
 
 PLACES = 2000  # best places from which hits are taken
-CHUNKS = 30  # of those that have to be read again
 WHOLE = 256 << 10  # bytes of a part that is read once for all its places
 SHOWN = 600  # bytes of a chunk that is shown whole, where no word of the query stands in it
 LINES = 2  # of a chunk: the best
 STEP = 10_000_000  # from one tier to the next in the score of a hit
 
 
-def places(ranked: Sequence[Ranked], scope: Scope, query: Query, counts: Sequence[int]) -> list[Place]:
-    """Places in order of rank. counts: how often each term stands in the scope, as far as it is known."""
+def places(ranked: Sequence[Ranked], scope: Scope, query: Query, counts: Sequence[int],
+           chunks: int) -> list[Place]:
+    """Places in order of rank. counts: how often each term stands in the scope, as far as it is known.
+
+    chunks: how many are looked into at most, for the lines in them.
+    """
     found: list[Place] = []
     sources: dict[str, Source] = {}
     read = 0
@@ -40,7 +43,7 @@ def places(ranked: Sequence[Ranked], scope: Scope, query: Query, counts: Sequenc
                 units = [(Unit(span.start, span.end, one.hit.line, one.hit.last, one.hit.terms, one.hit.exact), one.hit.near)]
             else:
                 read += 1
-                if read > CHUNKS:
+                if read > chunks:
                     continue
                 units = _units(source, _numbered(source, one.hit), query, counts)
         except (Corrupt, Unknown):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from byref.proxy.query import Query
 
 LIMIT = 5000  # outputs of one search that a session or a signature narrows
-REFS = 30  # outputs, of the best places, that a hit may come from
+_SHORTEST = 60  # tokens of a hit, roughly: no more of them are looked into than an answer can hold
 HITS = 50  # where neither k nor the size bounds them before
 MAX_TOKENS = 1200
 LEAST = 100  # tokens: a head, a line, and what ran
@@ -106,7 +106,8 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
     timebox = max(0.0, timebox_ms / 1000 - (clock() - began))
     answers = orchestrator.search(query, view, timebox, layers, clock,
                                   lambda found: ranking.candidates(query, view, found, emphasis))
-    ranked = _still(store, scope, ranking.rank(query, view, answers, emphasis), filters, refs, held)
+    limit = max(10, max_tokens // _SHORTEST) if k is None else max(10, min(2 * k, max_tokens // _SHORTEST))
+    ranked = _still(store, scope, ranking.rank(query, view, answers, emphasis), filters, refs, held, limit)
     counts = [sum(column) for column in zip(*(one.contribution.places for one in answers if one.contribution.places), strict=True)]
     missed = tuple(token for number, token in enumerate(query.tokens) if not any(
         count for count, term in zip(counts, query.terms, strict=False) if term.tokens >> number & 1))
@@ -115,7 +116,7 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
     searched = _searched(view, answers)
     ran = tuple(_ran(answer, view) for answer in answers)
     room = max_tokens - _room(query, missed, ran)
-    hits, shown = fitting(places(ranked, view, query, counts), query, min(k or HITS, HITS) if k is None else k, room)
+    hits, shown = fitting(places(ranked, view, query, counts, limit), query, min(k or HITS, HITS) if k is None else k, room)
     tail = _tail(query, ran, missed, len(hits), len(view.outputs), searched, filters)
     if indexes is not None and not view.named:
         indexes.used(scope, [ranked[hit.rank - 1].hit.span.blob for hit in hits])
@@ -152,7 +153,7 @@ def _passes(output: Output, filters: Mapping[str, str]) -> bool:
 
 
 def _still(store: Store, scope: str, ranked: Sequence[Ranked], filters: Mapping[str, str], refs: Sequence[str] | None,
-           indexes: Indexes) -> list[Ranked]:
+           indexes: Indexes, limit: int) -> list[Ranked]:
     """Without what the store let go while it was listed, or since: a hit whose ref fails on the next fetch is none."""
     if refs is not None:
         return list(ranked)
@@ -163,7 +164,7 @@ def _still(store: Store, scope: str, ranked: Sequence[Ranked], filters: Mapping[
         held = view.held.get(one.hit.span.blob)
         ref = held.output.ref if held is not None else ""
         if ref not in there:
-            if len(there) == REFS:
+            if len(there) == limit:
                 break
             try:
                 there[ref] = bool(ref) and _passes(store.resolve(scope, ref), filters)

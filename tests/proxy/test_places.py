@@ -19,7 +19,7 @@ def ranked(hit: Hit) -> Ranked:
 def found(text: str, start: int, end: int, line: int, query: str) -> list[Any]:
     here = World({"a": text})
     (blob,) = here.scope.held
-    return places([ranked(Hit(Span(blob, start, end), 1, "words", line=line))], here.scope, parse(query), ())
+    return places([ranked(Hit(Span(blob, start, end), 1, "words", line=line))], here.scope, parse(query), (), 9)
 
 
 def test_the_best_lines_of_a_chunk_are_its_places() -> None:
@@ -48,4 +48,4 @@ def test_a_blob_that_was_let_go_meanwhile_has_no_place() -> None:
     here = World({"a": "needle\n"})
     (blob,) = here.scope.held
     here.name_of.clear()
-    assert places([ranked(Hit(Span(blob, 0, 6), 1, "words", line=1))], here.scope, parse("needle"), ()) == []
+    assert places([ranked(Hit(Span(blob, 0, 6), 1, "words", line=1))], here.scope, parse("needle"), (), 9) == []
