@@ -21,6 +21,8 @@ from byref.proxy.gateway import open as open_gateway
 from byref.proxy.session import Session
 
 THREADS = 4  # results that are stored and viewed at once
+SWITCH = 0.001  # seconds after which a thread that computes a view lets the others in: the disk, and the event loop
+LAST = 5.0  # seconds for what was answered last to be stored
 LINGER = 1.0  # seconds for the last answers, once the client has closed our stdin: clients wait two
 
 
@@ -108,6 +110,8 @@ async def _serve(found: Sequence[servers.Local | servers.Remote], args: argparse
         running.cancel()
         await asyncio.gather(serving, running, return_exceptions=True)
         await wire.close()
+        if opening.done():
+            await asyncio.wait([asyncio.ensure_future(proxy.close())], timeout=LAST)
         pool.shutdown(wait=False, cancel_futures=True)
         if opening.done() and not opening.cancelled() and opening.exception() is None:
             opening.result().gateway.close()

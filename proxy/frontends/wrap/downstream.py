@@ -48,7 +48,8 @@ class Conversation:
         self.channel = Channel(mapped)
         self.schemas: dict[str, Json] = {}  # what tools take, of those that were listed
         self.used = asyncio.get_running_loop().time()
-        routes.client = Endpoint(self.channel, Proxy(routes, opened, pool, options), complain)
+        self._proxy = Proxy(routes, opened, pool, options)
+        routes.client = Endpoint(self.channel, self._proxy, complain)
         proxy_changed = routes.changed
 
         async def changed() -> None:
@@ -90,6 +91,7 @@ class Conversation:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._proxy.close()
 
 
 class Downstream:

@@ -18,9 +18,11 @@ from byref.proxy.frontends.wrap.messages import INVALID_PARAMS, METHOD_NOT_FOUND
 from byref.proxy.frontends.wrap.results import Asked, rewrite
 from byref.proxy.frontends.wrap.routes import Routes
 from byref.proxy.session import Session
+from byref.proxy.text import SMALL
 
 T = TypeVar("T")
 CALL_ID = "claudecode/toolUseId"  # in `_meta` of a call: what Claude Code's transcript calls it
+WAITING = 64  # results that are answered and not stored yet
 NOT_FOUND = -32002  # a resource, in MCP since 2024-11-05
 
 
@@ -48,6 +50,20 @@ class Told:
         self.listed: _Listed | None = None
         self.page: list[Mapping[str, Json]] = []  # tools on the pages of the listing under way
         self.listing = asyncio.Lock()
+        self.reduced: set[str] = set()  # calls whose first answer was a view: what is said of them again is that view
+        self._storing: set[asyncio.Future[object]] = set()
+
+    async def keep(self, work: asyncio.Future[object]) -> None:
+        """What is stored after it was answered; returns once there is room for more."""
+        self._storing.add(work)
+        work.add_done_callback(self._storing.discard)
+        if len(self._storing) > WAITING:
+            await asyncio.wait(self._storing, return_when=asyncio.FIRST_COMPLETED)
+
+    async def kept(self) -> None:
+        """Returns once all that was answered is stored."""
+        while self._storing:
+            await asyncio.wait(self._storing)
 
 
 class Proxy:
@@ -165,6 +181,7 @@ class Proxy:
         known = await self._known(message)
         given: Mapping[str, Json] = arguments if isinstance(arguments, dict) else {}
         if name in known.names:
+            await self._told.kept()
             found = await self._blocking(own.answer, await self._session(), known.names[name], given)
             return Body.of({**found, "resultType": "complete"} if message.modern else found)
         intent, raw = "", False
@@ -181,8 +198,22 @@ class Proxy:
         schema = known.schemas.get(name)
         asked = Asked(self._routes.tool(name), given, call_id if isinstance(call_id, str) else None, intent, raw,
                       schema if isinstance(schema, dict) else None)
-        rewritten = await self._blocking(_rewritten, await self._session(), asked, result, self._options.structured)
-        return answer if rewritten is result else Body.of(rewritten)
+        if len(answer.data) <= SMALL and asked.call_id not in self._told.reduced:  # it passes, without a ref that somebody could ask for: the disk need not be waited for
+            await self._told.keep(asyncio.ensure_future(self._store(asked, result)))
+            return answer
+        rewritten = await self._store(asked, result)
+        if rewritten is result:
+            return answer
+        if asked.call_id is not None:
+            self._told.reduced.add(asked.call_id)
+        return Body.of(rewritten)
+
+    async def _store(self, asked: Asked, result: Mapping[str, Json]) -> Mapping[str, Json]:
+        return await self._blocking(_rewritten, await self._session(), asked, result, self._options.structured)
+
+    async def close(self) -> None:
+        """Returns once all that was answered is stored."""
+        await self._told.kept()
 
     async def _resources(self, message: Message) -> Body:
         key = "resources" if message.method == "resources/list" else "resourceTemplates"
@@ -194,6 +225,7 @@ class Proxy:
         return Body.of({**found, key: [*listed, dict(own.TEMPLATE)]})
 
     async def _read(self, message: Message) -> Body:
+        await self._told.kept()
         try:
             found = await self._blocking(own.read, await self._session(), str(message.params["uri"]))
         except Miss as miss:

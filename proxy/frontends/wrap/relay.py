@@ -96,6 +96,8 @@ class Relay:
 
     async def close(self) -> None:
         """After the last one."""
+        for client in self._clients.values():
+            await client.told.kept()
         if self._http is not None:
             await self._http.close()
 

@@ -310,3 +310,53 @@ def test_the_working_folder_and_the_environment_reach_the_server(tmp_path: Any) 
         where = json.loads(shown(await client.call("where", {"byref": "raw"})))
         assert where["cwd"] == str(tmp_path) and where["env"]["WANTED"] == "by the server"
     over(["--", *unruly()], test, cwd=tmp_path, env={"WANTED": "by the server"})
+
+
+def test_a_small_result_waits_for_no_disk_and_is_stored_all_the_same(tmp_path: Any) -> None:
+    async def test(client: Talk) -> None:
+        await client.hello()
+        for number in range(20):
+            assert shown(await client.call("echo", {"text": f"small {number}"})) == f"small {number}"
+        assert "20 outputs" in shown(await client.call("status")), "who asks is told of all that was answered"
+        await client.call("echo", {"text": "the last"})
+    over(["--", *unruly()], test, env={"BYREF_HOME": str(tmp_path), "BYREF_SCOPE": "s"})
+    with byref.open(f"file:{tmp_path}") as gateway:
+        assert gateway.session("x", scope="s").status().outputs == 21, "what was answered last is stored before it ends"
+
+
+def test_a_small_result_of_a_call_that_was_answered_by_a_view_is_that_view_again() -> None:
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
+    from byref.proxy.frontends.wrap.messages import Body, Message
+    from byref.proxy.frontends.wrap.proxy import Options, Proxy
+    from byref.proxy.frontends.wrap.question import Question
+    from relaying import LONG
+
+    async def run() -> None:
+        with byref.open("memory:") as gateway, ThreadPoolExecutor(1) as pool:
+            session = gateway.session("mcp", scope="s", proven=False)
+            waits = asyncio.Event()
+
+            async def opened() -> byref.Session:
+                await waits.wait()
+                return session
+
+            async def side(message: Message) -> Body:
+                return Body.of({"tools": []})
+            from byref.proxy.frontends.wrap.proxy import Told
+            told = Told()
+
+            async def answered(text: str, call_id: str) -> str:
+                params = {"name": "x", "arguments": {}, "_meta": {"claudecode/toolUseId": call_id}}
+                question = Question(Message(1, "tools/call", Body.of(params)), side, print)
+                await question.prepare(Proxy(question, opened, pool, Options(), told))
+                found = await question.settle(Message(1, "", Body.of({"content": [{"type": "text", "text": text}]})))
+                return "as it came" if found is None or found.body is None else shown(found.body.object)
+            assert await answered("small", "a") == "as it came", "although the store is not open yet"
+            waits.set()
+            view = await answered(LONG, "b")
+            assert await answered("small", "b") == view != "as it came"
+            await told.kept()
+            assert session.status().outputs == 2
+    asyncio.run(asyncio.wait_for(run(), 60))
