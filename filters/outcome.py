@@ -29,7 +29,7 @@ _WRONG = re.compile(r"5\d\d|50|60")  # of HTTP; of a logger for Node.js an error
 _GOOD = re.compile(r"success|succeeded|ok|passed|healthy|(?:is_?)?valid", re.I)
 # Where none of these stands, nothing says that it failed.
 _SIGNS = r'(?i)err|fail|exception|fatal|fault|trace|critical|panic|abort|kill|crash|time|succe|"ok"|passed|evicted|backoff|health|unreach' \
-         r'|valid|(?:code|status|level)"[ \t\r\n]*:[ \t\r\n]*"?-?[1-9]'
+         r'|valid|exit_?code|exit_?status|return_?code|(?:code|status|level)"[ \t\r\n]*:[ \t\r\n]*"?-?[1-9]'
 # Nor where no name ends like this.
 _ENDS = r'(?i)(?:err|error|exception|fault|failure|failed\w*|fatal|panic|traceback|stack_?trace|aborted|killed|crashed|timed_?out' \
         r'|code|count|msg|log|reason|status|state|conclusion|outcome|level|severity|result|verdict|phase|health|action|type' \

@@ -296,21 +296,24 @@ def _prefix(part: Part, parts: Sequence[tuple[Part, Source]]) -> str:
 
 
 def _head(ref: str, call: Call, cuts: list[_Cut]) -> str:
-    """The first line of a reduced view: ref, program and exit code where the call failed, how much stands, and how many
-    of its units report failures where some of those do not."""
-    main = max(cuts, key=lambda c: len(c.units.texts))
-    units, keep = main.units, main.selection.keep
-    total = units.total if units.total is not None and units.counts is None else _count(units, 0, len(keep))
-    if units.counts is not None:
-        stands = sum(compress(units.counts, keep))
-    else:
-        stands = sum(keep) if units.glued is None else bytes(compress(units.glued, keep)).count(0)
+    """The first line of a reduced view: ref, program and exit code where the call failed, how much stands of the parts that are cut
+    into the units of the longest one, and how many units report failures where some of those do not."""
+    kind = max(cuts, key=lambda c: len(c.units.texts)).units.name
+    stands = total = failures = 0
+    for units, keep in ((cut.units, cut.selection.keep) for cut in cuts):
+        if any([not keep[k] for k in units.failures]):
+            failures += units.failing
+        if units.name == kind:
+            total += units.total if units.total is not None and units.counts is None else _count(units, 0, len(keep))
+            if units.counts is not None:
+                stands += sum(compress(units.counts, keep))
+            else:
+                stands += sum(keep) if units.glued is None else bytes(compress(units.glued, keep)).count(0)
     name = program(call)
     who = f" {name}" if len(name) <= _SHORT and name.isascii() else ""
     status = f"{who} exit {call.exit_code}:" if call.exit_code else " error:" if call.is_error else ""
-    hidden = any([not keep[k] for k in units.failures])
-    failing = f" {units.failing} failures" if hidden and units.failing > 1 else ""
-    return f"«{ref}{status} {stands} of {total} {units.name}{failing}»"
+    failing = f" {failures} failures" if failures > 1 else ""
+    return f"«{ref}{status} {stands} of {total} {kind}{failing}»"
 
 
 __all__ = ["MARKER", "estimate", "view"]

@@ -36,3 +36,13 @@ def test_no_marker_can_be_forged_by_what_a_tool_prints(forged: str | bytes) -> N
         check(look({"stdout": rows, "stderr": rows}, "cat notes", profile=profile, budget=budget))
     passing = check(look(line + b"\n"))
     assert passing.view.passed and passing.view.texts[0].encode("utf-8", "surrogateescape") == line + b"\n"
+
+
+def test_the_head_counts_all_parts_that_are_cut_alike_and_their_failures() -> None:
+    rows = "".join(f"{i % 9} ordinary line of text {i * i}\n" for i in range(300))
+    errors = "".join(f"error: order {i} was lost\n" for i in range(120))
+    shown = check(look({"stdout": rows, "stderr": rows + errors + rows}, "./job.sh", exit_code=1))
+    assert shown.view.head.startswith("«rk7f3qmab2x job.sh exit 1: ") and shown.view.head.endswith(" of 1020 lines 120 failures»\n")
+    assert sum(gap.count for gap in shown.view.gaps) + int(shown.view.head.split(": ")[1].split()[0]) == 1020
+    again = check(look({"stdout": rows * 4, "stderr": errors}, "./job.sh", exit_code=1))
+    assert again.view.head.endswith(" of 1320 lines 120 failures»\n"), "those of the shorter part too"
