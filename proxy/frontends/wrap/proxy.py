@@ -198,7 +198,8 @@ class Proxy:
         schema = known.schemas.get(name)
         asked = Asked(self._routes.tool(name), given, call_id if isinstance(call_id, str) else None, intent, raw,
                       schema if isinstance(schema, dict) else None)
-        if len(answer.data) <= SMALL and asked.call_id not in self._told.reduced:  # it passes, without a ref that somebody could ask for: the disk need not be waited for
+        # What passes shows no ref that somebody could ask for, so it need not wait for the disk.
+        if len(answer.data) <= SMALL and asked.call_id not in self._told.reduced:
             await self._told.keep(asyncio.ensure_future(self._store(asked, result)))
             return answer
         rewritten = await self._store(asked, result)
