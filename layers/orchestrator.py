@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 RAN, ABORTED, SKIPPED = "ran", "aborted", "skipped"
 GENERATING = 600  # of 1,000 parts of the timebox: by then layers are to return candidates, and refining ones start
 REFINING = 800  # and by then these; the rest is for ranking and writing
-GRACE = 0.02  # seconds beyond its deadline that a layer gets to return, at most a twentieth of the timebox
+GRACE = 10  # a layer gets so small a part of the timebox beyond its deadline to return what it has
 ORDER = ("names", "bm25", "static", "trigram", "text", "fuzzy")  # quick ones first; any other after these
 
 
@@ -104,7 +104,7 @@ class Orchestrator:
             running.append(one)
             Thread(target=one.run, args=(query, scope, candidates, self._release), name=f"byref-{layer.name}", daemon=True).start()
         # Waits on real time, whatever clock the budget goes by.
-        end = time.monotonic() + max(0.0, share - (clock() - start)) + min(GRACE, timebox / 20)
+        end = time.monotonic() + max(0.0, share - (clock() - start)) + timebox / GRACE
         with arrived:
             arrived.wait_for(lambda: all(one.done for one in running), max(0.0, end - time.monotonic()))
         for one in running:

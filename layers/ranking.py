@@ -35,6 +35,7 @@ NAMED = 100  # score of the layer `names` from which on a call was named, not de
 CLOSE = 8500  # bps of likeness from which on a fuzzy hit is the misspelt string itself
 STRINGS = frozenset({"exact", "regex", "words", "names", "fuzzy"})  # signals of what stands there, not of what it means
 LITERAL = frozenset({"exact", "regex", "words", "names"})
+SURE = 2700  # of a cosine in 1/10,000 from which on meaning alone is told, where no word of the query stands anywhere
 LEXICAL, CASCADE = "lexical", "cascade"
 # How much a branch counts in the fusion, by emphasis; any other signal counts 2. A tie-break, the tiers go before.
 PROFILES: Mapping[str, Mapping[str, int]] = {
@@ -96,7 +97,8 @@ def rank(query: Query, scope: Scope, answers: Sequence[Answer], profile: str) ->
         ranked = [_ranked(query, anchor, branches, lexical) for anchor, branches in places if branches]
         kept = [one for one in ranked if one.tier or one.hit.terms]
     else:
-        kept = [one for one in ranked if one.tier or one.hit.terms or one.fused]
+        stands = any(branch.signal in STRINGS for one in ranked for branch in one.branches)
+        kept = [one for one in ranked if one.tier or one.hit.terms or (one.fused and (stands or one.branches[0].score >= SURE))]
     kept.sort(key=lambda one: _order(one, scope))
     return kept
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 VERSION = "1"  # of chunks and layout
 LONGEST = 80  # characters of a query's string
+TOKENS = 3  # of a query that looks for strings; of more words, each is common
 RAREST = 16  # trigrams of it that are looked up
 COMMON = 4  # a trigram that stands in more than one of so many chunks tells nothing
 SHARE = 50  # percent of the looked-up trigrams that a chunk has to hold
@@ -241,5 +242,7 @@ def _strings(query: Query) -> list[str]:
     text = query.text.lower().encode("utf-8", "replace").decode()
     if len(text) <= LONGEST and " " not in text:
         return [text] if len(text) >= 3 else []
+    if len(query.tokens) > TOKENS:
+        return []
     words = (token.lower().encode("utf-8", "replace").decode() for token in query.tokens if len(token) >= 4)
-    return [word[:LONGEST] for word in words][:6]
+    return [word[:LONGEST] for word in words]

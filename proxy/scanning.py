@@ -79,8 +79,9 @@ def _by_pattern(source: Source, query: Query, late: Callable[[], bool]) -> Scann
                 start, _, end = address[1:-1].partition("-")
                 units.append(Unit(int(start), int(end), 0, 0, 0, SAME))
             else:
-                units.append(Unit(*source.lines(hit.line, hit.last), hit.line, hit.last, 0, SAME))
-            if len(units) >= EXACT or (len(units) % 64 == 0 and late()):
+                size = sum(len(text.encode("utf-8", "surrogateescape")) + 1 for _, text in hit.rows)
+                units.append(Unit(hit.offset, min(source.size, hit.offset + size), hit.line, hit.last, 0, SAME))
+            if len(units) >= EXACT or (len(units) % 16 == 0 and late()):
                 return Scanned(tuple(units), (), 0, len(units) >= EXACT)
     return Scanned(tuple(units), (), 0, True)
 

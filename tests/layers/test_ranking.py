@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from byref.layers.contract import Contribution, Hit, Span
 from byref.layers.orchestrator import RAN, Answer
-from byref.layers.ranking import CASCADE, LEXICAL, PROFILES, RRF, TOP, explanation, rank, route
+from byref.layers.ranking import CASCADE, LEXICAL, PROFILES, RRF, SURE, TOP, explanation, rank, route
 from byref.proxy.query import parse
 from layer_worlds import World
 
@@ -64,10 +64,18 @@ def test_what_means_the_same_is_left_out_where_the_string_itself_was_found(world
     here = world(TEXTS)
     a, b, _ = (one.blob for one in reversed(here.added()))
     exact = answer("text", Hit(Span(a, 0, 9), 9, "exact", 1, 1, 1, 1, 2))
-    alike = answer("static", Hit(Span(b, 0, 9), 9, "static"))
+    alike = answer("static", Hit(Span(b, 0, 9), SURE, "static"))
     assert len(rank(parse("text"), here.scope, [exact, alike], "balanced")) == 1
     assert len(rank(parse("text"), here.scope, [alike], "balanced")) == 1
     assert len(rank(parse("what does this text mean"), here.scope, [exact, alike], "balanced")) == 2
+
+
+def test_where_no_word_stands_anywhere_what_is_hardly_alike_is_no_hit(world: Any) -> None:
+    here = world(TEXTS)
+    (first, *_) = here.added()
+    for score, hits in ((SURE - 1, 0), (SURE, 1)):
+        alike = answer("static", Hit(Span(first.blob, 0, 9), score, "static"))
+        assert len(rank(parse("qqzzx vvkkj"), here.scope, [alike], "balanced")) == hits
 
 
 @given(st.permutations(range(3)), st.sampled_from(sorted(PROFILES)))
