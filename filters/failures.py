@@ -250,11 +250,12 @@ def is_summary(line: str) -> bool:
     return bool(_SUMMARY.match(line) or (any([word in folded for word in _COUNTED]) and _COUNT.search(line)))
 
 
-def mark_summary(units: Units) -> None:
-    """Ranks the summary among the last lines as ALWAYS."""
-    for i in range(max(0, len(units.texts) - FOOT), len(units.texts)):
-        if is_summary(units.texts[i]):
-            units.rank[i] = ALWAYS
+def mark_summary(units: Units, failed: bool = False) -> None:
+    """Ranks the summary among the last lines as ALWAYS; of a call that failed, where none says how it went, the last that says why."""
+    first = max(0, len(units.texts) - FOOT)
+    found = [i for i in range(first, len(units.texts)) if is_summary(units.texts[i])]
+    for i in found or [i for i in units.marked[-1:] if failed and i >= first]:
+        units.rank[i] = ALWAYS
 
 
 def _neighbours(units: Units, i: int) -> None:

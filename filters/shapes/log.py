@@ -50,7 +50,7 @@ class Log:
         lines = split(text)
         units = lines.units(worth=[-4 if _PROGRESS.match(row) else 0 for row in lines.texts], strictness=0 if narrowed(call) else 100)
         mark(units, suspects(units.texts))
-        mark_summary(units)
+        mark_summary(units, call.is_error or bool(call.exit_code))
         group(units)
         demote(units)
         return units

@@ -20,7 +20,7 @@ class Text:
     def units(self, text: str, call: Call) -> Units:
         units = split(text).units(strictness=0 if narrowed(call) else 100)
         mark(units, suspects(units.texts))
-        mark_summary(units)
+        mark_summary(units, call.is_error or bool(call.exit_code))
         group(units, -2)
         demote(units)
         return units

@@ -226,3 +226,11 @@ def test_what_a_long_line_says_beside_the_sign_of_its_failure_comes_along() -> N
     at = next(i for i, row in enumerate(cut.texts) if "ERROR" in row)
     assert cut.rank[at] == MUST and all(cut.rank[i] == ANCHOR for i in (*range(at - 3, at), *range(at + 1, at + 4)))
     assert cut.rank[at + 4] == PLAIN, "no more of it than that"
+
+
+@pytest.mark.parametrize(("last", "failed", "level"), [("bye", True, ALWAYS), ("bye", False, MUST), ("2 errors", True, MUST)])
+def test_why_a_call_failed_stands_however_often_it_was_said_where_no_summary_does(last: str, failed: bool, level: int) -> None:
+    cut = units([*["line"] * 30, "ValueError: boom", last])
+    mark(cut, [30])
+    mark_summary(cut, failed)
+    assert cut.rank[30] == level
