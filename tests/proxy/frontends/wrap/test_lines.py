@@ -77,7 +77,11 @@ def test_messages_go_out_whole_to_a_reader_that_takes_its_time() -> None:
         writer = await lines.writing(os.fdopen(here, "wb", 0))
         text = "x" * 3_000_000
         got: list[bytes] = []
-        reading = threading.Thread(target=lambda: got.extend(os.fdopen(there, "rb")))
+
+        def read() -> None:
+            with os.fdopen(there, "rb") as file:
+                got.extend(file)
+        reading = threading.Thread(target=read)
         sending = asyncio.gather(*(writer.send(Message(i, "", Body.of({"text": text}))) for i in range(3)))
         reading.start()
         await sending
