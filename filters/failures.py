@@ -196,8 +196,11 @@ def mark(units: Units, indexes: list[int]) -> None:
 
 
 def _says_more(units: Units, i: int) -> bool:
-    """Whether a failing line is no failure of its own: above the frames of a trace, a further line of an assertion, a warning."""
+    """Whether a failing line is no failure of its own: above the frames of a trace, the code of one, a further line of an assertion,
+    a warning."""
     text = units.texts[i]
+    if text[:4] == "    " and i and units.texts[i - 1].lstrip().startswith('File "'):
+        return True
     return text.endswith(_TRACEBACK) or (text[:4] == "E   " and i > 0 and units.texts[i - 1][:4] == "E   ") or (
         i in units.ruled and "warn" in text.casefold())
 
