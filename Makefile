@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: help demo test check soak bench tables gallery curve fit models clean
 
 help:
-	@echo "make demo    real commands through byref: what each view saves, one view, one gap fetched and proved"
+	@echo "make demo    real commands through byref: what each view saves, one view, one gap fetched and proved; a real MCP server, wrapped"
 	@echo "make test    all tests (under five minutes on two cores)"
 	@echo "make check   ruff, mypy --strict, import contracts"
 	@echo "make soak    kills, concurrent writers and sessions, fuzz: an hour; SHORT=1 takes a few minutes"
@@ -29,6 +29,7 @@ $(READY): pyproject.toml
 
 demo: $(READY)
 	@$(PY) examples/demo.py
+	@$(PY) examples/mcp_server.py
 
 test: $(READY)
 	$(PY) -m pytest

@@ -1,6 +1,7 @@
 """What demo.py needs beside the command line of byref: running it in a data folder of its own, and counting tokens."""
 from __future__ import annotations
 
+import atexit
 import os
 import subprocess
 import sys
@@ -12,13 +13,14 @@ from byref.proxy.text import estimate
 
 HERE = Path(__file__).resolve().parent.parent
 HOME = tempfile.TemporaryDirectory(prefix="byref-demo-")  # the demo leaves nothing behind
+atexit.register(HOME.cleanup)
 BYREF = str(Path(sys.executable).with_name("byref"))
+ENV = {**os.environ, "BYREF_HOME": HOME.name, "GIT_PAGER": "cat", "COLUMNS": "160", "BYREF": ""}
 
 
 def run(*command: str) -> subprocess.CompletedProcess[bytes]:
     """Runs a command at the root of the checkout."""
-    env = {**os.environ, "BYREF_HOME": HOME.name, "GIT_PAGER": "cat", "COLUMNS": "160", "BYREF": ""}
-    return subprocess.run(command, capture_output=True, check=False, cwd=HERE, env=env, stdin=subprocess.DEVNULL)
+    return subprocess.run(command, capture_output=True, check=False, cwd=HERE, env=ENV, stdin=subprocess.DEVNULL)
 
 
 def view_of(*command: str) -> tuple[str, str]:

@@ -10,6 +10,7 @@ import pytest
 EXAMPLES = Path(__file__).parent.parent / "examples"
 FILES = sorted(EXAMPLES.glob("*.py"))
 DEMO = {"demo.py", "demo_tools.py"}  # `make demo` runs these: whole test runs are too long to be a test
+TESTED = {"mcp_server.py"}  # below, and once is enough of what takes seconds
 
 
 def run(file: Path) -> str:
@@ -23,7 +24,7 @@ def test_an_example_is_under_fifty_lines(file: Path) -> None:
     assert len(file.read_text(encoding="utf-8").splitlines()) < 50
 
 
-@pytest.mark.parametrize("file", [file for file in FILES if file.name not in DEMO], ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", [file for file in FILES if file.name not in DEMO | TESTED], ids=lambda file: file.stem)
 def test_an_example_runs(file: Path) -> None:
     assert run(file)
 
@@ -40,3 +41,11 @@ def test_a_wrong_ref_is_told_to_the_agent_as_a_line() -> None:
 
 def test_both_streams_come_with_what_the_command_said_when_it_failed() -> None:
     assert "no such table: leases" in run(EXAMPLES / "asynchronous.py")
+
+
+def test_a_real_server_wrapped_gives_the_bytes_of_a_direct_call() -> None:
+    said = run(EXAMPLES / "mcp_server.py")
+    if "no git repository of byref here" in said:
+        pytest.skip("no git repository of byref here, so mcp-server-git has nothing to serve")
+    assert "equal to those of the direct call" in said
+    assert "git_show               1 " in said, "the report counts the call"
