@@ -32,6 +32,7 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     for name in [name for name in os.environ if name.startswith("BYREF")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("BYREF_HOME", str(home / "byref"))
+    monkeypatch.setenv("BYREF_MODELS", str(home / "models"))
     monkeypatch.setenv("COLUMNS", "80")  # what real tools print must not depend on the terminal
     return home
 

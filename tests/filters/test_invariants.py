@@ -356,7 +356,7 @@ def test_failing_names_and_summary_stand_though_they_were_shown() -> None:
     assert len(must) == 3
     for profile, budget in (("auto", None), ("auto", 60), ("safe", None)):
         again = check(look(output.parts, seen=seen_by(first), profile=profile, budget=budget, **output.call))
-        assert set(must) <= set(again.lines) and "exit 1" in again.view.head
+        assert set(must) <= set(again.lines) and (again.view.passed or "exit 1" in again.view.head)
         assert profile == "safe" or "test_add[7]" not in " ".join(again.lines)
 
 
