@@ -16,7 +16,7 @@ DEFINITION, INSIDE_NAMED, INSIDE_RELATED = 3, 1, 1
 
 # By profile: threshold, worth a character in 1/1024, and cap, characters of a part's view. Up to WHOLE characters of output only
 # what was shown collapses; from there the threshold grows, up to FULL.
-PROFILES = {"safe": (-1, 56_000), "auto": (152, 10_000), "lean": (240, 7_000)}
+PROFILES = {"safe": (-1, 56_000), "auto": (157, 10_000), "lean": (240, 7_000)}
 WHOLE, FULL = 800, 4_000
 # Percent of the threshold that a shape takes, and where the caller narrowed the output; a shape without its own takes all, and none.
 STRICTNESS = {"code": 120, "json": 75, "markup": 145}

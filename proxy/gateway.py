@@ -16,7 +16,7 @@ from byref.proxy.errors import ByrefError, ConfigError
 from byref.proxy.faults import FaultLog
 from byref.proxy.intake import Kept, Raw, parts, to_bytes
 from byref.proxy.ledger import events
-from byref.proxy.session import Memory, Session, hashes
+from byref.proxy.session import Memory, Session, hashes, still
 from byref.proxy.signature import signature, tool_kind
 from byref.proxy.text import SMALL, canonical, canonical_arguments, estimate, ref_of, terms_by_line
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Gateway", "Session", "open"]
 
 _PASSED = View("", ())
+_COMPARED = 1 << 18  # bytes of a former output that a new one is compared with
 _CONTEXTS = 256  # contexts whose lines are held in memory; a daemon sees many, few of them at a time
 _GONE = "not stored, the raw output passed: this call was answered before, and what it was answered is no longer kept"
 
@@ -172,6 +173,8 @@ class Gateway:
         view, warning = _PASSED, ""
         if not raw and size and (memory is not None or size > SMALL):
             seen = Seen() if memory is None else memory.enter(memory.tick if began is None else began)
+            if former and former != ref and seen.proven:
+                seen = still(seen, self._text(store, session.scope, former))
             # Who makes a call again in a context misses what its first view hid: then only what was shown collapses.
             profile = "safe" if call_again in seen.terms else self.settings.profile
             try:
@@ -214,6 +217,16 @@ class Gateway:
         for part in raws:
             part.settle(store)
         return Captured(raws, view, ref, call.exit_code, call.is_error, warning)
+
+    def _text(self, store: Store, scope: str, ref: str) -> str:
+        """The text of a former output; nothing where it is too large to compare with, or no longer held."""
+        try:
+            sources = [store.open(part.blob.digest) for part in store.resolve(scope, ref).manifest.parts]
+            if sum(source.size for source in sources) > _COMPARED:
+                return ""
+            return "\n".join([bytes(source.read()).decode("utf-8", "replace") for source in sources])
+        except (ByrefError, OSError):
+            return ""
 
     def _former(self, store: Store, session: Session, mark: str) -> str:
         """The ref of the last output of the same call in this session, or nothing."""

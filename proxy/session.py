@@ -101,6 +101,33 @@ class _Before:
         return bool(self.hashed) and isinstance(text, str) and oldest < self.hashed.get(short_hash(text), oldest) <= self.began
 
 
+class _Both:
+    """The texts that two containers hold."""
+
+    __slots__ = ("first", "second")
+
+    def __init__(self, first: Container[str], second: Container[str]) -> None:
+        self.first, self.second = first, second
+
+    def __contains__(self, text: object) -> bool:
+        return text in self.second and text in self.first
+
+
+def still(seen: Seen, former: str) -> Seen:
+    """What counts as shown where the same call gave another output before: lines that stood in that one, too.
+
+    A line that was shown, then gone, and is back is news: the agent believes what it read last.
+    """
+    held = set()
+    for line in former.split("\n"):
+        text = line.strip()
+        held.add(text)
+        number = len(text) - len(text.lstrip("0123456789"))
+        if number and text[number:number + 1] in ("→", "\t", ":", "|", "-"):
+            held.add(text[number + 1:].strip())
+    return Seen(_Both(seen.lines, held), seen.terms, seen.proven)
+
+
 def _before(live: dict[str, int], hashed: dict[bytes, int], began: int, bounded: bool) -> Container[str]:
     return _Before(live, hashed, began) if bounded or hashed else live
 

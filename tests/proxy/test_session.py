@@ -153,3 +153,20 @@ def test_a_line_counts_as_shown_within_the_window_alone(tmp_path: Path, monkeypa
         for turn in range(2, 8):
             session(turn).capture(tool="Bash", args=turn, output=f"turn {turn}\n" * 50)
         assert session(8).capture(tool="Read", args=8, output=text).passed, "the lines were shown too long ago"
+
+
+def test_a_line_that_was_gone_and_is_back_stands_again() -> None:
+    rows = ("[harbour]", "berths = 14", "tide_table = north.csv", "pilot = required above nine metres", "[retention]",
+            "keep_days = {value}", "quota = ten gibibytes of seekable frames", "sweep = nightly, after the ledger was closed",
+            "[alarm]", "siren = two short blasts", "watch = the officer of the day is told by telegraph, and the mate by lamp",
+            "fog = bell every thirty seconds, horn where the bell is not heard", "ice = the northern basin closes from December on")
+
+    def version(value: int) -> str:
+        return "".join(f"{i}\t{row.format(value=value)}\n" for i, row in enumerate(rows, 1))
+    with byref.open("memory:") as gateway:
+        session = gateway.session("versions", task="watch the settings")
+        for value in (12, 99, 12):
+            view = session.capture(tool="Read", args={"file_path": "settings.py"}, output=version(value))
+            assert f"keep_days = {value}" in view.text, "what the agent read last is not what stands now"
+        again = session.capture(tool="Read", args={"file_path": "settings.py"}, output=version(12))
+        assert "keep_days" not in again.text, "and what it read last need not be read again"
