@@ -31,10 +31,10 @@ BYREF = [sys.executable, "-P", "-c", "from byref.proxy.frontends.cli import main
 Checks = Counter[tuple[str, str, str]]  # (scenario, check, status): how often; the suite uses the name of a check several times
 
 
-def programs(*packages: str, of: str) -> Path | None:
+def programs(*packages: str, of: str, limit: float = 900) -> Path | None:
     """The folder of programs of npm packages, installed in the environment's own folder `of` if they have to be.
 
-    None where they cannot be had.
+    None where they cannot be had. Raises `subprocess.TimeoutExpired` where npm takes longer than the limit, in seconds.
     """
     folder = Path(sys.prefix) / of
     found = folder / "node_modules" / ".bin"
@@ -44,7 +44,7 @@ def programs(*packages: str, of: str) -> Path | None:
         return None
     folder.mkdir(exist_ok=True)
     install = ["npm", "install", "--no-fund", "--no-audit", "--prefix", str(folder), NODE, *packages]
-    done = subprocess.run(install, capture_output=True, text=True, timeout=900, check=False)
+    done = subprocess.run(install, capture_output=True, text=True, timeout=limit, check=False)
     if done.returncode or not (found / "node").exists():
         print(done.stderr[-2000:])
         return None
