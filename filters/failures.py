@@ -37,7 +37,9 @@ _STRONG = "(?im)" + "|".join((
     r"\b[1-9]\d* (?:errors|failures|failing)\b|\b(?:errors|failures)\"?[:=] ?\"?[1-9]|\bnan detected|\bloss\W{1,3}nan\b|^FAILURES!",
     r"^E   ", r"^(?:--- )?FAIL\b", r"✗|✖|✕|❌|💥|⛔|🛑|🚨|❗|^\s*× ", r"^not ok\b", r"^ *● \S.* › ",
     r"^(?:\S+: )?\*\*\* ", r"^ ! \[(?:remote )?rejected\]|^! [A-Z]\w+[ .]", r"\bInvalid (?:read|write|free)\b",
-    r"^[EF]\d{4} \d\d:\d\d", r"^\S+:\d+:\d+: [A-Z]{1,4}\d{3,4}[: ]", r"\.go:\d+:\d+: ",
+    r"^[EF]\d{4} \d\d:\d\d",
+    r"^(?:\d{4}-)?\d\d-\d\d \d\d:\d\d:\d\d\.\d+ +\d+ +\d+ [EF] ",  # logcat
+    r"^\S+:\d+:\d+: [A-Z]{1,4}\d{3,4}[: ]", r"\.go:\d+:\d+: ",
     r"HTTP/\d(?:\.\d)?\" 5\d\d ", r"^(?:< )?HTTP/\d(?:\.\d)? [45]\d\d\b",
     r"\b[45]\d\d +(?:unauthorized|forbidden|not found|bad |internal |service )",
     r"\"level\": ?(?:50|60)\b", r"\bnon-?zero (?:exit|code|status|return)",

@@ -33,7 +33,8 @@ class Shell:
         script.write_text(f"#!{sys.executable}\nfrom byref.proxy.frontends.cli import main\nmain()\n")
         script.chmod(0o755)
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("BYREF", "PYTHONDONTWRITEBYTECODE"))}
-        self.env |= {"BYREF_HOME": str(self.home), "BYREF_MODELS": str(folder / "models"), "PATH": f"{bin_folder}:{self.env.get('PATH', '')}"}
+        self.env |= {"BYREF_HOME": str(self.home), "BYREF_MODELS": str(folder / "models"),
+                     "PATH": f"{bin_folder}:{self.env.get('PATH', '')}"}
 
     def __call__(self, *words: str | bytes, data: bytes = b"", **env: str) -> Done:
         return subprocess.run(
