@@ -22,7 +22,8 @@ FAULTS = [
     "error: test failed, to rerun pass `--lib`", "<3>kernel: Out of memory: Killed process 77", "HTTP timeout: timed out after 30 s",
 ]
 FINE = [
-    "11-29 22:15:03.112  1204  1377 D ActivityManager: resumed", "0 errors, 0 warnings", "no errors found", "errors: 0", "compiled error_handler.py", "tests/test_errors.py::test_ok PASSED",
+    "11-29 22:15:03.112  1204  1377 D ActivityManager: resumed",
+    "0 errors, 0 warnings", "no errors found", "errors: 0", "compiled error_handler.py", "tests/test_errors.py::test_ok PASSED",
     "failover is ready", "Established session 0x14ed with negotiated timeout 10000 for client", "wait with a timeout of 30 s",
     "Found 0 failures", "import exceptions", "exit code 0", "process exited with code 0", "",
     "the error-prone step was skipped by hand-fail-safe",
