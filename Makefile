@@ -48,6 +48,7 @@ soak: $(READY)
 	$(PY) tests/soak/sessions.py $(if $(SHORT),--short)
 	$(PY) tests/soak/mcp_conformance.py
 	$(PY) tests/soak/mcp_clients.py $(if $(SHORT),--short)
+	$(PY) tests/soak/mcp_peers.py $(if $(SHORT),--short)
 
 bench: $(READY)
 	$(PY) bench/run.py
