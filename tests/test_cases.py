@@ -123,6 +123,23 @@ def test_07_over_mcp_the_reply_is_what_the_checks_were_made_of(scenario: Part, t
         client.close()
 
 
+# 15: what looks like a marker ----------------------------------------------------------------------
+
+def test_15_over_mcp_the_view_is_the_librarys(scenario: Part, tmp_path: Path) -> None:
+    raw = (scenario.folder / scenario.inputs["output"]).read_bytes()
+    client = Client(scenario.case, str(tmp_path))
+    try:
+        over = client.capture(tool="echo", args=None, output=raw)
+        whole = client.fetch(over.ref, max_tokens=100_000).data
+    finally:
+        client.close()
+    with byref.open("memory:") as gateway:
+        session = gateway.session("15", proven=False)
+        own = session.capture(tool="echo", args={"text": raw.decode()}, output={"text": raw})
+    assert over.text.split("\n")[1:] == own.text.split("\n")[1:] and whole == raw
+    assert len(byref.MARKER.findall(over.text)) == len(byref.MARKER.findall(own.text)) > 0, "none is forged"
+
+
 # 16: refs of another session -----------------------------------------------------------------------
 
 @pytest.mark.parametrize("kind", [Scenario, OverMcp])
