@@ -96,6 +96,8 @@ def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
         scores = [0 if hidden else score for score, hidden in zip(scores, shown, strict=True)]
     keep = _pick(scores, sizes, units, shown, plan, total)
     _close(keep, sizes, rows, units, shown, plan)
+    if not units.rendered and not all(keep):
+        _fence(keep, units.texts, units.rank)
     if LAST in units.rank or "«r" in text:
         barred = _unnamed(texts, rows, units.rank)
         worth = {term: value for term, value in worth.items() if term not in barred}
@@ -256,6 +258,18 @@ def _fewer(keep: bytearray, sizes: list[int], rank: bytearray, plan: Plan, ruled
             keep[i] = 1
         used += taken
     return used
+
+
+def _fence(keep: bytearray, texts: list[str], rank: bytearray) -> None:
+    """A fence of a Markdown code block stands with its other end: one alone would make code of all that follows."""
+    begun = -1
+    for i in [i for i, text in enumerate(texts) if "```" in text and text.lstrip().startswith("```") and rank[i] < HIDDEN]:
+        if begun < 0:
+            begun = i
+            continue
+        if keep[begun] != keep[i]:
+            keep[begun] = keep[i] = 1
+        begun = -1
 
 
 def _close(keep: bytearray, sizes: list[int], rows: list[list[str]], units: Units, shown: bytearray | None, plan: Plan) -> None:

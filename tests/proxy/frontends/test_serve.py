@@ -116,4 +116,4 @@ def test_what_whoever_started_it_has_set_for_itself_is_forgotten(byref):
              "print(s.scope, s.profile, s.off, [n for n in os.environ if n.startswith('BYREF')])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, env=byref.env | {
         "BYREF": "off", "BYREF_SCOPE": "x", "BYREF_PROFILE": "lean", "BYREF_INSIDE": "/tmp/byref-1-2"})
-    assert done.stdout == b"None auto False ['BYREF_HOME']\n"
+    assert done.stdout == b"None auto False ['BYREF_HOME', 'BYREF_MODELS']\n"
