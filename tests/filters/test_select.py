@@ -148,7 +148,8 @@ def test_ranks_and_scores_are_integers_all_the_way() -> None:
 
 
 def test_a_code_fence_stands_with_its_other_end() -> None:
-    rows = [row for i in range(60) for row in ("```", f"connect(pool_{i % 3}, idle_handles_{i})", "```", f"paragraph {i} of the handbook says little")]
+    rows = [row for i in range(60)
+            for row in ("```", f"connect(pool_{i % 3}, idle_handles_{i})", "```", f"paragraph {i} of the handbook says little")]
     for plan in (Plan(150, 900), Plan(400, 900), Plan(150, 300)):
         kept = [rows[i] for i in standing(units(rows), plan=plan)]
         assert kept.count("```") % 2 == 0 and len(kept) < len(rows)
