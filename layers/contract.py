@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 GENERATE, REFINE = "generate", "refine"  # roles: candidates from the scope; scores of given candidates
 WORDS = "words"  # a third role: where it has indexed a blob, nobody else need look through it for words
 # Modules of the folder that are no layers.
-PARTS = frozenset({"contract", "orchestrator", "ranking", "sidecar", "chunking", "segments", "embedding", "vectors"})
+PARTS = frozenset({"contract", "orchestrator", "ranking", "sidecar", "chunking", "segments", "embedding", "vectors", "maxsim"})
 WHOLE = 10_000  # basis points: all of it
 
 
@@ -36,12 +36,24 @@ class Span(NamedTuple):
     end: int
 
 
+class Meet(NamedTuple):
+    """What a token of the query met in a hit. token: as the layer read it; score: what it adds to the hit's, in 1/10,000; start, end:
+    bytes, in the blob, of the document's token that it met.
+    """
+
+    token: str
+    score: int
+    start: int
+    end: int
+
+
 class Hit(NamedTuple):  # made by the ten thousand: a tuple takes a tenth of a record's time
     """What a layer says of a span. score: comparable within this layer's answer alone, more is better. signal: what it is shown as.
 
     terms: the query's terms that stand there, as bits in the order of `Query.terms`; near: those beside it too. line: the number of
     its first line, 1-based, 0 for a piece of a line or where it is not known. last: of its last line; -1 for a chunk in which the
-    place itself is yet to be found. exact: the whole query stands there, 2 to the letter, 1 in other case.
+    place itself is yet to be found. exact: the whole query stands there, 2 to the letter, 1 in other case. parts: what each of the query's
+    tokens adds, in their order, from a layer that can tell.
     """
 
     span: Span
@@ -52,6 +64,7 @@ class Hit(NamedTuple):  # made by the ten thousand: a tuple takes a tenth of a r
     line: int = 0
     last: int = -1
     exact: int = 0
+    parts: tuple[Meet, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +114,8 @@ class Contribution:
     """The answer of a layer. hits: best first. searched: digests of the scope that it looked at whole; None for all of them.
 
     whole: False where time ran out. places: how often each term of the query stands there, from a layer that counted them; else
-    empty. faults: refs that cannot be read. note: to be said beside it.
+    empty. faults: refs that cannot be read. note: to be said beside it. uncovered: tokens of the query that nothing in the scope
+    covers, by this layer's measure.
     """
 
     hits: Sequence[Hit]
@@ -110,6 +124,7 @@ class Contribution:
     places: tuple[int, ...] = ()
     faults: tuple[str, ...] = ()
     note: str = ""
+    uncovered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from threading import Condition, Event, Lock, Thread
 
-from byref.layers.contract import GENERATE, PARTS, REFINE, Budget, Contribution
+from byref.layers.contract import PARTS, REFINE, Budget, Contribution
 from byref.proxy import discover
 from byref.proxy.contracts import dataclass
 from byref.proxy.errors import Invalid, Miss
@@ -81,9 +81,9 @@ class Orchestrator:
         start = clock()
         wanted = None if names is None else set(names)
         chosen = [layer for layer in self.layers if wanted is None or layer.name in wanted]
-        first = [layer for layer in chosen if GENERATE in layer.roles]
+        first = [layer for layer in chosen if REFINE not in layer.roles]
         answers = self._run(first, query, scope, start, timebox * GENERATING / 1000, timebox, clock, None)
-        later = [layer for layer in chosen if GENERATE not in layer.roles and REFINE in layer.roles]
+        later = [layer for layer in chosen if REFINE in layer.roles]  # of both roles: once, and candidates are what it starts with
         if later:
             candidates = choose(list(answers.values()))
             answers |= self._run(later, query, scope, start, timebox * REFINING / 1000, timebox, clock, candidates)

@@ -19,8 +19,8 @@ class Made:
 
     version = "1"
 
-    def __init__(self, name: str, search: Callable[..., Contribution], role: str = GENERATE, fit: bool = True) -> None:
-        self.name, self.roles, self.search, self.fit, self.closed = name, frozenset({role}), search, fit, False
+    def __init__(self, name: str, search: Callable[..., Contribution], *roles: str, fit: bool = True) -> None:
+        self.name, self.roles, self.search, self.fit, self.closed = name, frozenset(roles or {GENERATE}), search, fit, False
 
     def applies(self, scope: Any, query: Any) -> bool:
         return self.fit
@@ -94,6 +94,18 @@ def test_refining_layers_get_the_candidates_of_the_others() -> None:
     orchestrator = Orchestrator([Made("r", refine, REFINE), Made("g", lambda *_: found(3, 2))], lambda *_: None)
     answers = ask(orchestrator, choose=lambda answers: [hit for one in answers for hit in one.contribution.hits])
     assert [[hit.score for hit in one] for one in seen] == [[3, 2]] and list(answers) == ["r", "g"]
+
+
+def test_a_layer_of_both_roles_is_asked_once_after_the_others() -> None:
+    seen: list[Any] = []
+
+    def both(query: Any, scope: Any, budget: Any, candidates: Any) -> Contribution:
+        seen.append(candidates)
+        return found(9)
+
+    orchestrator = Orchestrator([Made("late", both, GENERATE, REFINE), Made("g", lambda *_: found(3))], lambda *_: None)
+    answers = ask(orchestrator, choose=lambda answers: [hit for one in answers for hit in one.contribution.hits])
+    assert [[hit.score for hit in one] for one in seen] == [[3]] and list(answers) == ["late", "g"]
 
 
 def test_named_layers_alone_run_and_what_does_not_apply_is_skipped() -> None:
