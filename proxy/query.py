@@ -13,10 +13,14 @@ from byref.proxy.text import pattern, subwords, terms_by_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from byref.proxy.text import Pattern
 
 TERMS = 400  # of a query; more come from pasted text, whose rest adds nothing
 LONGEST = 100  # characters of a term
+AS_IT_IS = 1000  # thousandths: what a word weighs that was given no weight
+HEAVIEST = 100  # weight; beyond it the rest of the query would be rounded away
 _LOOSE = 4  # characters from which on a word stands for longer ones that begin with it
 # Han, kana, Hangul, Thai, Lao, Khmer, Myanmar: words are not set apart by blanks, or not as they are asked for.
 _UNSPACED = re.compile(
@@ -29,6 +33,7 @@ class Term:
     """One thing to look for. form: in lower case, as UTF-8. tokens: the tokens of the query that it stands for, as bits.
 
     factor: what it weighs beside other terms. edged: it must begin where a word begins; loose: a longer word will do.
+    weight: what the caller gave it, in thousandths.
     """
 
     form: bytes
@@ -36,11 +41,16 @@ class Term:
     factor: int
     edged: bool
     loose: bool
+    weight: int = AS_IT_IS
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """text: as it was given, without blanks around it. compiled: of a query that is a pattern. fault: why it is none."""
+    """text: as it was given, without blanks around it and words of weight 0. compiled: of a query that is a pattern.
+
+    fault: why it is none. weights: of words, in lower case and in order, in thousandths: 1000 as it is, 0 out. whole: the text with
+    the words of weight 0, for a model that reads them and leaves them out of its scores.
+    """
 
     text: str
     exact: bytes
@@ -48,10 +58,12 @@ class Query:
     fault: str
     tokens: tuple[str, ...]
     terms: tuple[Term, ...]
+    weights: tuple[tuple[str, int], ...] = ()
+    whole: str = ""
 
     def without_terms(self) -> Query:
         """The same, to be looked for as a whole alone."""
-        return Query(self.text, self.exact, self.compiled, self.fault, self.tokens, ())
+        return Query(self.text, self.exact, self.compiled, self.fault, self.tokens, (), self.weights, self.whole)
 
 
 def met(query: Query, bits: int) -> tuple[str, ...]:
@@ -63,19 +75,94 @@ def met(query: Query, bits: int) -> tuple[str, ...]:
     return tuple(token for number, token in enumerate(query.tokens) if held >> number & 1)
 
 
-def parse(text: str) -> Query:
-    """The query of a text. Raises nothing: a pattern that RE2 does not take is searched as the text that it is."""
+def parse(text: str, weights: Mapping[str, float] | None = None) -> Query:
+    """The query of a text. weights: what words of it weigh, 1 being as they are and 0 as if they were not asked for.
+
+    A text raises nothing: a pattern that RE2 does not take is searched as the text that it is. Raises `Invalid` for weights that are
+    none: below 0, above 100, of a word that the query does not hold, 0 for all there is.
+    """
     asked = text.strip()
-    exact = asked.encode("utf-8", "surrogateescape" if _escaped(asked) else "surrogatepass")
+    exact = _bytes(asked)
     body, slash, flags = asked[1:].rpartition("/") if asked[:1] == "/" else ("", "", "")
     fault = ""
     if slash and body and flags in ("", "i"):
         try:
-            return Query(asked, exact, pattern(f"(?m{flags}){body.replace(chr(92) + '/', '/')}"), "", (), ())
+            compiled = pattern(f"(?m{flags}){body.replace(chr(92) + '/', '/')}")
         except Invalid as miss:
             fault = str(miss).removeprefix("invalid: ")
-    tokens, terms = _terms(asked)
-    return Query(asked, exact, None, fault, tokens, terms)
+        else:
+            if weights:
+                raise Invalid("a pattern has no words that could be weighed: give weights to a query of words")
+            return Query(asked, exact, compiled, "", (), (), (), asked)
+    tokens = _tokens(asked)
+    given = _weights(weights, tokens) if weights else {}
+    left = asked
+    if 0 in given.values():
+        for start, word in reversed(list(_placed(asked))):
+            if given.get(word.lower()) == 0:
+                left = left[:start] + left[start + len(word):]
+        left = " ".join(left.split()) if left != asked else left
+        tokens = [token for token in tokens if given.get(token.lower()) != 0]
+        exact = _bytes(left)
+    terms = _terms(tokens, given)
+    if given and not tokens:
+        raise Invalid("all words of the query weigh 0, so that nothing is left to look for: leave one of them a weight")
+    return Query(left, exact, None, fault, tuple(tokens), terms, tuple(sorted(given.items())), asked)
+
+
+def weighed(text: str, weights: Sequence[tuple[str, int]]) -> Iterator[tuple[int, int, int]]:
+    """Where words with a weight stand in a text: half-open character spans in order, and thousandths.
+
+    A word inside a word that has a weight of its own goes by that.
+    """
+    by_word = dict(weights)
+    for start, word in _placed(text):
+        low, done, inside = word.lower(), 0, 0
+        whole = by_word.get(low)
+        for piece in pieces(word) if len(low) == len(word) else ():
+            place = low.find(piece, inside)
+            if piece != low and place >= done and piece in by_word:
+                if whole is not None and place > done:
+                    yield start + done, start + place, whole
+                done = place + len(piece)
+                yield start + place, start + done, by_word[piece]
+            inside = max(inside, place)
+        if whole is not None and done < len(word):
+            yield start + done, start + len(word), whole
+
+
+def _placed(text: str) -> Iterator[tuple[int, str]]:
+    """Each word of a text, as often as it stands there, with the character it begins at."""
+    at = 0
+    for token in (token for row in terms_by_line(text) for token in row):
+        at = text.index(token, at)
+        word = token.strip("._-/")[:LONGEST]
+        yield at + token.index(word), word
+        at += len(token)
+
+
+def _weights(weights: Mapping[str, float], tokens: Sequence[str]) -> dict[str, int]:
+    """Thousandths by word in lower case."""
+    known = {word for token in tokens for word in (token.lower(), *pieces(token))}
+    given: dict[str, int] = {}
+    for word, weight in weights.items():
+        name = str(word)[:40]
+        if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 <= weight <= HEAVIEST:
+            raise Invalid(f"the weight of {name!r} is a number from 0 to {HEAVIEST}, not {str(weight)[:20]}")
+        low = word.strip().strip("._-/").lower()[:LONGEST]
+        if low not in known:
+            raise Invalid(f"the query holds no word {name!r} that could be given a weight; it holds "
+                          f"{' '.join(dict.fromkeys(token[:40] for token in tokens[:12])) or 'none'}")
+        thousandths = round(weight * AS_IT_IS)
+        if weight and not thousandths:
+            raise Invalid(f"the weight of {name!r} is 0 or at least 0.001, not {str(weight)[:20]}")
+        if given.setdefault(low, thousandths) != thousandths:
+            raise Invalid(f"{name!r} is given two weights: case does not tell words apart")
+    return given
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape" if _escaped(text) else "surrogatepass")
 
 
 def _escaped(text: str) -> bool:
@@ -83,32 +170,33 @@ def _escaped(text: str) -> bool:
     return all("\udc80" <= c <= "\udcff" for c in text if "\ud800" <= c <= "\udfff")
 
 
-def _terms(text: str) -> tuple[tuple[str, ...], tuple[Term, ...]]:
-    tokens: dict[str, None] = {}
-    for row in terms_by_line(text):
-        for token in row:
-            token = token.strip("._-/")[:LONGEST]
-            if _WORD.search(token):
-                tokens.setdefault(token)
-    found: dict[bytes, tuple[int, int, bool, bool]] = {}
+def _tokens(text: str) -> list[str]:
+    """The words of a text as they were written, each once."""
+    return list(dict.fromkeys(word for _, word in _placed(text) if _WORD.search(word)))
+
+
+def _terms(tokens: Sequence[str], weights: Mapping[str, int]) -> tuple[Term, ...]:
+    """What to look for. A term that stands for several words has the largest of their weights."""
+    found: dict[bytes, tuple[int, int, bool, bool, int]] = {}
     for number, token in enumerate(tokens):
         if len(found) >= TERMS:
             break
         low = token.lower()
         inside = pieces(token)
         for piece in {low: None, **dict.fromkeys(inside)}:
+            weight = weights.get(piece, weights.get(low, AS_IT_IS))
             form = piece.encode("utf-8", "surrogatepass")
             whole = piece == low
-            if len(form) == 1 and len(tokens) > 1 and not form.isdigit():
+            if not weight or (len(form) == 1 and len(tokens) > 1 and not form.isdigit()):
                 continue
             edged = form[0] < 128
             stem, loose = form, edged and len(form) >= _LOOSE and form.isalpha()
             if loose and not (whole and len(inside) > 1) and form.endswith(b"s") and not form.endswith(b"ss"):
                 stem = form[:-1]  # what is asked for in the plural stands there in the singular, too
-            bits, factor, _, _ = found.get(stem, (0, 0, False, False))
-            found[stem] = bits | 1 << number, max(factor, 2 if whole and len(inside) > 1 else 1), edged, loose
+            bits, factor, _, _, most = found.get(stem, (0, 0, False, False, 0))
+            found[stem] = bits | 1 << number, max(factor, 2 if whole and len(inside) > 1 else 1), edged, loose, max(most, weight)
     kept = list(found.items())[:TERMS]
-    return tuple(tokens), tuple(Term(form, *rest) for form, rest in kept)
+    return tuple(Term(form, *rest) for form, rest in kept)
 
 
 def pieces(token: str) -> list[str]:

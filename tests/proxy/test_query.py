@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import pytest
 
-from byref.proxy.query import TERMS, parse
+from byref.proxy.errors import Invalid
+from byref.proxy.query import TERMS, parse, weighed
 
 
 def forms(text: str) -> set[str]:
@@ -43,3 +44,41 @@ def test_no_query_raises(text: str) -> None:
 
 def test_pasted_text_has_a_bounded_number_of_terms() -> None:
     assert len(parse(" ".join(f"word{i}" for i in range(5000))).terms) <= TERMS
+
+
+def weights(text: str, **given: float) -> dict[str, int]:
+    return {term.form.decode(): term.weight for term in parse(text, given).terms}
+
+
+def test_weights_go_to_words_and_the_words_inside_in_any_case() -> None:
+    assert weights("Timeout of retryOnConflict", TIMEOUT=2, on=0.5) == {
+        "timeout": 2000, "of": 1000, "retryonconflict": 1000, "retry": 1000, "on": 500, "conflict": 1000}
+    assert weights("retryOnConflict on", retryOnConflict=3) == {"retryonconflict": 3000, "retry": 3000, "on": 3000, "conflict": 3000}
+    assert parse("b a", {"b": 2, "A": 0.001}).weights == (("a", 1), ("b", 2000))
+    assert parse("b a").weights == () and parse("b a", {}) == parse("b a")
+
+
+def test_a_word_of_weight_0_is_as_if_it_were_not_asked_for() -> None:
+    query, plain = parse("connection timeout  errors", {"timeout": 0}), parse("connection errors")
+    assert (query.text, query.exact, query.tokens, query.terms) == (plain.text, plain.exact, plain.tokens, plain.terms)
+    assert query.weights == (("timeout", 0),) and query.whole == "connection timeout  errors"
+    inner = parse("retryOnConflict", {"on": 0})
+    assert inner.text == "retryOnConflict" and b"on" not in [term.form for term in inner.terms]
+
+
+@pytest.mark.parametrize(("text", "given", "told"), [
+    ("a b", {"a": -1}, "from 0 to 100, not -1"), ("a b", {"a": float("nan")}, "from 0 to 100"), ("a b", {"a": 1e9}, "from 0 to 100"),
+    ("a b", {"a": float("inf")}, "from 0 to 100"), ("a b", {"a": "2"}, "from 0 to 100"), ("a b", {"a": True}, "from 0 to 100"),
+    ("a b", {"a": 10**400}, "from 0 to 100"), ("a b", {"a": 1e-9}, "at least 0.001"),
+    ("a b", {"c": 1}, "holds no word 'c'.* it holds a b"), ("a b", {"": 1}, "holds no word"), ("", {"x": 1}, "it holds none"),
+    ("a b", {"a": 0, "b": 0}, "nothing is left"), ("a b", {"a": 1, "A": 2}, "two weights"), ("/a b/", {"a": 1}, "a pattern has no words")])
+def test_bad_weights_are_told(text: str, given: dict[str, float], told: str) -> None:
+    with pytest.raises(Invalid, match=told):
+        parse(text, given)
+
+
+def test_a_model_is_told_where_the_words_with_a_weight_stand() -> None:
+    query = parse("On timeout, retryOnConflict: timeout", {"timeout": 0, "on": 2, "retryonconflict": 3})
+    assert [(query.whole[start:end], weight) for start, end, weight in weighed(query.whole, query.weights)] == [
+        ("On", 2000), ("timeout", 0), ("retry", 3000), ("On", 2000), ("Conflict", 3000), ("timeout", 0)]
+    assert list(weighed(query.whole, ())) == []
