@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 GENERATE, REFINE = "generate", "refine"  # roles: candidates from the scope; scores of given candidates
 WORDS = "words"  # a third role: where it has indexed a blob, nobody else need look through it for words
 # Modules of the folder that are no layers.
-PARTS = frozenset({"contract", "orchestrator", "ranking", "sidecar", "chunking", "segments", "embedding", "vectors", "maxsim"})
+PARTS = frozenset({"contract", "orchestrator", "ranking", "sidecar", "chunking", "segments", "embedding", "vectors", "maxsim", "weighted",
+                   "synonyms", "rewriting"})
 WHOLE = 10_000  # basis points: all of it
 
 
