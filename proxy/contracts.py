@@ -296,6 +296,8 @@ class Store(Protocol):
     def log(self, scope: str, event: Event) -> None: ...
     def events(self, scope: str | None = None, *, since: float = 0.0, session: str | None = None) -> Iterator[Event]:
         """Events oldest first, of one scope or of all."""
+    def handled(self, scope: str, refs: Sequence[str]) -> Mapping[str, tuple[float | None, int]]:
+        """Of these refs: seconds that the newest call took of which it is known, None for none, and how many pages were fetched."""
     def gc(self) -> Usage:
         """Applies age and quota now, drops what nothing refers to, and returns what is left."""
     def purge(self, scope: str, ref: str, *, everywhere: bool = False) -> None:

@@ -17,6 +17,7 @@ from byref.proxy.store.records import (
     call_values,
     event_of,
     event_values,
+    handled,
     insert_call,
     outputs,
     read_manifest,
@@ -26,7 +27,7 @@ from byref.proxy.text import check_ref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from byref.proxy.contracts import Blob, Capture, Clock, Event, Output, Source
     from byref.proxy.store.catalog import Row, Value, Values, Write
@@ -287,6 +288,9 @@ class FileStore:
                 return
             last = number(rows[-1][0])
             yield from map(event_of, rows)
+
+    def handled(self, scope: str, refs: Sequence[str]) -> Mapping[str, tuple[float | None, int]]:
+        return handled(self._catalog.read, text(scope), refs)
 
     # retention
 

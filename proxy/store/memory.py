@@ -12,7 +12,7 @@ from byref.proxy.text import check_ref, digest, ref_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from byref.proxy.contracts import Buffer, Clock, Event, Manifest, Source
 
@@ -236,6 +236,16 @@ class MemoryStore:
             found = [event for place, event in self._events
                      if scope in (None, place) and event.at >= since and session in (None, event.session)]
         return iter(found)
+
+    def handled(self, scope: str, refs: Sequence[str]) -> Mapping[str, tuple[float | None, int]]:
+        with self._lock:
+            calls = sorted((one for one in self._all_calls() if one.capture.scope == scope), key=lambda one: (one.at, one.tick))
+            elapsed = {one.capture.ref: one.capture.elapsed for one in calls if one.capture.elapsed is not None}
+            fetched = dict.fromkeys(refs, 0)
+            for place, event in self._events:
+                if place == scope and event.kind == "fetched" and event.ref in fetched:
+                    fetched[event.ref] += 1
+        return {ref: (elapsed.get(ref), count) for ref, count in fetched.items()}
 
     # retention
 

@@ -54,4 +54,7 @@ MIGRATIONS: tuple[str, ...] = (
     """
     CREATE INDEX outputs_signature ON outputs (scope, signature, captured);
     """,
+    """
+    CREATE INDEX events_fetched ON events (ref) WHERE kind = 'fetched';
+    """,
 )

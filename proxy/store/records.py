@@ -8,7 +8,7 @@ from byref.proxy.text import canonical
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from byref.proxy.contracts import Json
     from byref.proxy.store.catalog import Row, Value
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 EVENT = "id, kind, at, session, ref, tool, shape, numbers"
 CALL = "scope, session, context, call_id, ref, signature, elapsed, shape, passed, head, memo, lines, terms, manifest"
 INSERT_EVENT = "INSERT INTO events (scope, kind, at, session, ref, tool, shape, numbers) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_MANY = 500  # refs of one query; SQLite takes 32,766 values
 ROW = 512  # bytes that a row counts for beside its texts: its columns, its share of the indexes
 
 _OUTPUT = ("o.scope, o.seq, o.ref, o.tool, o.arguments, o.exit_code, o.is_error, o.signature, o.captured, o.shape,"
@@ -46,6 +47,19 @@ def _output(row: Row, parts: tuple[Part, ...]) -> Output:
     _, seq, ref, tool, arguments, exit_code, is_error, signature, captured, shape = row[:10]
     manifest = Manifest(string(tool), string(arguments), parts, None if exit_code is None else number(exit_code), bool(is_error))
     return Output(number(seq), string(ref), manifest, string(signature), float(captured or 0), string(shape))
+
+
+def handled(rows: Rows, scope: Value, refs: Sequence[str]) -> dict[str, tuple[float | None, int]]:
+    """What `Store.handled` says of refs."""
+    found: dict[str, tuple[float | None, int]] = dict.fromkeys(refs, (None, 0))
+    for at in range(0, len(refs), _MANY):
+        some = refs[at:at + _MANY]
+        of_them = f"scope = ? AND ref IN ({', '.join('?' * len(some))})"
+        for ref, elapsed in rows(f"SELECT ref, elapsed FROM calls WHERE {of_them} AND elapsed IS NOT NULL ORDER BY id", (scope, *some)):
+            found[string(ref)] = float(elapsed or 0), 0
+        for ref, count in rows(f"SELECT ref, count(*) FROM events WHERE kind = 'fetched' AND {of_them} GROUP BY ref", (scope, *some)):
+            found[string(ref)] = found[string(ref)][0], number(count)
+    return found
 
 
 def write_manifest(manifest: Manifest) -> str:

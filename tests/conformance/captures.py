@@ -52,7 +52,7 @@ def shell(command: str) -> str:
 
 def capture(store: Store, *contents: bytes, scope: str = SCOPE, session: str = "main", context: str = "window", call_id: str | None = None,
             tool: str = "shell", arguments: str = shell("cargo build"), view: View | None = None,
-            signature: str = "operation/v1|shell|cargo build", exit_code: int | None = 0) -> Capture:
+            signature: str = "operation/v1|shell|cargo build", exit_code: int | None = 0, elapsed: float | None = 0.25) -> Capture:
     """A capture whose blobs are written, ready to commit."""
     names = ("stdout", "stderr", *(f"content-{number}" for number in range(len(contents))))
     parts = tuple(Part(name, "text/plain", put(store, content)) for name, content in zip(names, contents, strict=False))
@@ -61,7 +61,7 @@ def capture(store: Store, *contents: bytes, scope: str = SCOPE, session: str = "
     if view is None:
         view = View(f"«{ref} cargo exit 0»", tuple("«L2-9 8 lines»" for _ in parts), (Gap("stdout", "L2-9", 8, "lines"),), "log", False)
     event = Event("captured", 10.0, session, ref, tool, view.shape, {"raw": sum(map(len, contents)), "view": 3})
-    return Capture(scope, session, context, call_id, ref, manifest, signature, view, b"8 bytes.", b"another.", 0.25, (event,))
+    return Capture(scope, session, context, call_id, ref, manifest, signature, view, b"8 bytes.", b"another.", elapsed, (event,))
 
 
 def keep(store: Store, *contents: bytes, scope: str = SCOPE, arguments: str = shell("cargo build"), session: str = "main") -> str:

@@ -284,6 +284,17 @@ class StoreSuite:
         assert list(store.events(SCOPE, since=2.0)) == events[1:]
         assert list(store.events(SCOPE, session="a")) == events[::2]
 
+    def test_how_outputs_were_handled(self, store: Store) -> None:
+        ref, slow, other = (keep(store, b"%d\n" % number) for number in range(3))
+        foreign = keep(store, b"0\n", scope=OTHER)
+        for elapsed in (3.5, 7.25, None):
+            store.commit(capture(store, b"1\n", elapsed=elapsed))
+        for scope, kind, of in ((SCOPE, "fetched", ref), (SCOPE, "fetched", ref), (SCOPE, "viewed", ref), (OTHER, "fetched", foreign)):
+            store.log(scope, Event(kind, 1.0, "a", of, "Bash", "log", {"tokens": 10}))
+        found = store.handled(SCOPE, [ref, slow, other, *(f"rmissing{number}" for number in range(700))])
+        assert [found[one] for one in (ref, slow, other)] == [(0.25, 2), (7.25, 0), (0.25, 0)]
+        assert len(found) == 703 and set(list(found.values())[3:]) == {(None, 0)} and store.handled(SCOPE, []) == {}
+
     # threads
 
     def test_many_threads_lose_nothing(self, store: Store) -> None:

@@ -15,6 +15,7 @@ from byref.proxy.text import digest
 RELEASED = (
     "b2:3c36ae517d2f2123717c0dc17a89b2896fbf32de9dd263756193ed262053b233",
     "b2:57398d3b6c0fd9a639512598973f22100bb1978320651930224574bd4c24d1e6",
+    "b2:2cef592676e622a0f3ca993d071986933827fe68831dd54f5b76a3708e9d51b4",
 )
 
 
@@ -48,6 +49,7 @@ def test_a_catalog_of_the_first_layout_is_brought_up_to_date_with_all_that_it_ho
         ref = gateway.session("a").capture(tool="shell", args={"command": "make"}, output="kept\n").ref
     db = sqlite3.connect(tmp_path / "s" / "catalog.db", isolation_level=None)
     db.execute("DROP INDEX outputs_signature")
+    db.execute("DROP INDEX events_fetched")
     db.execute("PRAGMA user_version = 1")
     db.close()
     with byref.open(f"file:{tmp_path}/s") as gateway:
