@@ -15,7 +15,7 @@ from byref.layers.chunking import chunks
 from byref.layers.contract import GENERATE, WHOLE, WORDS, Added, Contribution, Hit, LayerStatus, Span
 from byref.layers.segments import Chunk, Segment, Segments, build
 from byref.proxy.errors import Corrupt, Unknown
-from byref.proxy.query import LONGEST, pieces
+from byref.proxy.query import AS_IT_IS, LONGEST, pieces
 from byref.proxy.text import project, short_hash, terms_by_line
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Bm25:
         for one in sorted(often, key=lambda one: (often[one], one))[:TERMS]:
             if budget.late():
                 break
-            weight = idf(total, often[one]) * max(query.terms[bit].factor for bit in by_key[one])
+            weight = idf(total, often[one]) * max(query.terms[bit].factor * query.terms[bit].weight for bit in by_key[one]) // AS_IT_IS
             for number, posts, counts in found[one]:
                 tf = counts.astype(np.int64)
                 around = 3 * average + 9 * segments[number][0].length[posts].astype(np.int64)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_left, bisect_right
 
 from byref.proxy.contracts import dataclass
 from byref.proxy.errors import Invalid
+from byref.proxy.query import AS_IT_IS, weighed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,6 +78,24 @@ class Table:
             if len(ids):
                 # 2,000 tokens of 127 * 4,095 add up within 32 bits
                 sums[number] = (self.rows[ids] * self.weights[ids, None]).sum(axis=0, dtype=np.int64)
+        return quantised(sums)
+
+    def query(self, text: str, weights: Sequence[tuple[str, int]]) -> tuple[Int8, Int64]:
+        """The vector of one text, in which words count by their weight in thousandths (`byref.proxy.query.Query.weights`)."""
+        if not weights:
+            return self.vectors([text])
+        import numpy as np
+        spans = list(weighed(text, weights))
+        starts = [start for start, _, _ in spans]
+        cuts = [cut.start() + number for number, cut in enumerate(_CAMEL.finditer(text))]  # where the blanks come to stand
+        encoded = self.tokenizer.encode(_CAMEL.sub(" ", text), add_special_tokens=False)
+        sums = np.zeros((1, self.width), np.int64)
+        for one, (begin, _) in zip(encoded.ids[:_TOKENS], encoded.offsets, strict=False):
+            place = begin - bisect_left(cuts, begin)
+            at = bisect_right(starts, place) - 1
+            weight = spans[at][2] if at >= 0 and place < spans[at][1] else AS_IT_IS
+            if weight and self.known[one]:
+                sums[0] += self.rows[one].astype(np.int64) * (int(self.weights[one]) * weight)
         return quantised(sums)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from byref.layers.chunking import chunks
 from byref.layers.contract import REFINE, WHOLE, Contribution, Hit, LayerStatus, Span
 from byref.proxy.errors import Corrupt, Unknown
+from byref.proxy.query import AS_IT_IS
 from byref.proxy.text import project
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ class Fuzzy:
     def applies(self, scope: Scope, query: Query) -> bool:
         # A number that is nearly the same is another one: it takes letters to be misspelt.
         letters = sum(map(str.isalpha, query.text))
-        return (self._there and query.compiled is None and letters >= 4 and 2 * letters >= len(query.text) <= LONGEST
+        even = len(query.tokens) < 2 or all(weight in (0, AS_IT_IS) for _, weight in query.weights)  # it likens the query as a whole
+        return (self._there and even and query.compiled is None and letters >= 4 and 2 * letters >= len(query.text) <= LONGEST
                 and len(query.tokens) <= TOKENS)
 
     def status(self, scope: Scope) -> LayerStatus:

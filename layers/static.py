@@ -74,7 +74,7 @@ class Static:
     def search(self, query: Query, scope: Scope, budget: Budget, candidates: Sequence[Hit] | None = None) -> Contribution:
         """The chunks that are nearest, each with its cosine in 1/10,000. Raises `Invalid` where the model cannot be used."""
         table = _table(self._place)
-        vector, length = table.vectors([project(query.text[:QUERY])])
+        vector, length = table.query(project(query.whole[:QUERY]), query.weights)
         if not length[0]:
             return Contribution((), note="no word of the query is known to the model")
         index = self._index().parts()

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from byref.layers.contract import GENERATE, WHOLE, Contribution, Hit, LayerStatus, Span
 from byref.proxy.errors import Corrupt, Unknown
-from byref.proxy.query import met
+from byref.proxy.query import AS_IT_IS, met
 from byref.proxy.scanning import near, scan
 
 TYPE_CHECKING = False
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PLACES = 2000  # best places that are of use
 ALL = 12  # tokens of a query up to which it matters that all are there
+STEP = 1_000_000  # of a score: more than all words together weigh
 FLOOR = 5  # a place that weighs less than so many parts of the best one's weight is chance
 RATE = 300_000  # bytes a millisecond, roughly
 SNIFFED = 4096  # bytes at the start of a part by which a binary one is told
@@ -93,9 +94,11 @@ class Text:
 def _ranked(found: Sequence[Hit], query: Query, counts: Sequence[int], lines: int, scope: Scope) -> list[Hit]:
     """Best first: the text to the letter, then in other case, then all words in a line or its neighbours, then most by weight.
 
-    A word weighs the binary logarithm of how rare it is, in whole numbers; one beside the line weighs half.
+    A word weighs the binary logarithm of how rare it is, in whole numbers, times what the caller gave it; one beside the line weighs half.
     """
-    weights = [max(1, (lines // max(1, count)).bit_length()) * term.factor for count, term in zip(counts, query.terms, strict=True)]
+    part, step = (1, STEP * AS_IT_IS) if query.weights else (AS_IT_IS, STEP)  # with weights all counts in thousandths
+    weights = [max(1, (lines // max(1, count)).bit_length()) * term.factor * term.weight // part
+               for count, term in zip(counts, query.terms, strict=True)]
     tokens = len(query.tokens)
     sums: dict[int, int] = {}
 
@@ -111,6 +114,6 @@ def _ranked(found: Sequence[Hit], query: Query, counts: Sequence[int], lines: in
         everything = 1 < tokens <= ALL and len(met(query, hit.near)) == tokens
         heaviest = max(heaviest, weight)
         held = scope.held[hit.span.blob]
-        scored.append((-((hit.exact * 2 + everything) * 1_000_000 + weight), held.age, held.part, hit))
+        scored.append((-((hit.exact * 2 + everything) * step + weight), held.age, held.part, hit))
     scored.sort(key=lambda one: (*one[:3], one[3].span.start))
     return [hit._replace(score=-negative) for negative, _, _, hit in scored if hit.exact or -negative * FLOOR >= heaviest][:PLACES]

@@ -43,10 +43,10 @@ class Session:
     async def search(self, query: str, refs: Sequence[str] | None = None, *, tool: str | None = None, signature: str | None = None,
                      outcome: str | None = None, kind: str | None = None, since: str | None = None, session: str | None = None,
                      timebox_ms: int = 1000, k: int | None = None, max_tokens: int = 1200, layers: Sequence[str] | None = None,
-                     emphasis: str = "balanced", explain: bool = False) -> Found:
+                     emphasis: str = "balanced", explain: bool = False, weights: Mapping[str, float] | None = None) -> Found:
         return await to_thread(self.sync.search, query, refs, tool=tool, signature=signature, outcome=outcome, kind=kind, since=since,
                                session=session, timebox_ms=timebox_ms, k=k, max_tokens=max_tokens, layers=layers, emphasis=emphasis,
-                               explain=explain)
+                               explain=explain, weights=weights)
 
     async def status(self) -> Status:
         return await to_thread(self.sync.status)

@@ -73,7 +73,8 @@ def _units(source: Source, hit: Hit, query: Query, counts: Sequence[int]) -> lis
         end = end or min(len(data), SHOWN)
         lines = data.count(b"\n", 0, end - 1) if end else 0
         return [(Unit(span.start, span.start + end, hit.line, hit.line and hit.line + lines, 0, 0), 0)]
-    weights = [max(1, (1_000_000 // max(1, count)).bit_length()) for count in counts] or [1] * len(query.terms)
+    weights = [max(1, (1_000_000 // max(1, count)).bit_length()) * term.weight
+               for count, term in zip(counts or [0] * len(query.terms), query.terms, strict=True)]
     scored = sorted(zip(units, near(units), strict=True), key=lambda pair: (-pair[0].exact, -sum(
         weight * (2 if pair[0].terms >> bit & 1 else 1) for bit, weight in enumerate(weights) if pair[1] >> bit & 1), pair[0].start))
     return scored[:LINES]

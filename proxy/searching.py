@@ -14,7 +14,7 @@ from byref.proxy.errors import Invalid, Miss
 from byref.proxy.excerpts import Hit, fitting
 from byref.proxy.indexing import Indexes, scope_of
 from byref.proxy.places import places
-from byref.proxy.query import parse
+from byref.proxy.query import AS_IT_IS, parse
 from byref.proxy.signature import tool_kind
 from byref.proxy.text import check_ref, estimate
 
@@ -76,15 +76,16 @@ class Ran:
 def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = None, *, tool: str | None = None, signature: str | None = None,
            outcome: str | None = None, kind: str | None = None, since: str | None = None, session: str | None = None,
            timebox_ms: int = 1000, k: int | None = None, max_tokens: int = MAX_TOKENS, layers: Sequence[str] | None = None,
-           emphasis: str = "balanced", explain: bool = False, indexes: Indexes | None = None,
+           emphasis: str = "balanced", explain: bool = False, weights: Mapping[str, float] | None = None, indexes: Indexes | None = None,
            clock: Callable[[], float] = time.monotonic) -> Found:
     """Where a text, a pattern between slashes, or words stand in the outputs of a scope, or in those of refs.
 
     tool, signature, outcome (success, failure), kind (a shape's name), since (a ref: what came after it) and session
     narrow the outputs, for every layer alike. timebox_ms: after that the answer is what was found so far. k: hits at most;
-    max_tokens: of the text, by estimate. layers: only these, by name. emphasis: precision, recall or balanced. indexes: of
-    the store; without them nothing is indexed, and only layers that need none find anything. Raises a `Miss` for a ref
-    that cannot be read and `Invalid` for a filter or bound that is none; a query raises nothing.
+    max_tokens: of the text, by estimate. layers: only these, by name. emphasis: precision, recall or balanced. weights: what words of
+    the query weigh, 1 being as they are and 0 as if they were not asked for. indexes: of the store; without them nothing is indexed,
+    and only layers that need none find anything. Raises a `Miss` for a ref that cannot be read and `Invalid` for a filter, bound or
+    weight that is none; a query raises nothing.
     """
     if outcome not in (None, *OUTCOMES):
         raise Invalid(f"outcome is success or failure, not {str(outcome)[:20]!r}")
@@ -94,7 +95,7 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
         raise Invalid(f"emphasis is one of {', '.join(EMPHASES)}, not {str(emphasis)[:20]!r}")
     filters = {name: value for name, value in (
         ("tool", tool), ("signature", signature), ("outcome", outcome), ("kind", kind), ("since", since), ("session", session)) if value}
-    query = parse(text)
+    query = parse(text, weights)
     if not query.text:
         return Found("", (), (), (), 0, 0, filters, USAGE)
     held = indexes or Indexes(store, None, lambda where, fault: None)
@@ -122,7 +123,7 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
         indexes.used(scope, [ranked[hit.rank - 1].hit.span.blob for hit in hits])
     explanation = ranking.explanation(
         query, emphasis, answers, [(ranked[hit.rank - 1], hit.ref, hit.address) for hit in hits]) if explain else None
-    return Found(query.text, hits, ran, missed, len(view.outputs), searched, filters, shown + tail, explanation)
+    return Found(query.whole, hits, ran, missed, len(view.outputs), searched, filters, shown + tail, explanation)
 
 
 def _scope(store: Store, scope: str, refs: Sequence[str] | None, filters: Mapping[str, str], indexes: Indexes) -> Scope:
@@ -221,6 +222,8 @@ def _tail(query: Query, ran: Sequence[Ran], missed: Sequence[str], shown: int, o
     told += dict.fromkeys(one.note for one in ran if one.note.startswith("unreadable"))
     if query.fault:
         told.append("no RE2 pattern, so searched as text")
+    if query.weights:
+        told.append("weights " + " ".join(f"{word[:40]} {weight / AS_IT_IS:g}" for word, weight in query.weights[:_MISSED]))
     if filters:
         told.append("only " + ", ".join(f"{name} {value[:60]}" for name, value in filters.items()))
     if missed:

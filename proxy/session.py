@@ -193,12 +193,12 @@ class Session:
     def search(self, query: str, refs: Sequence[str] | None = None, *, tool: str | None = None, signature: str | None = None,
                outcome: str | None = None, kind: str | None = None, since: str | None = None, session: str | None = None,
                timebox_ms: int = 1000, k: int | None = None, max_tokens: int = 1200, layers: Sequence[str] | None = None,
-               emphasis: str = "balanced", explain: bool = False) -> Found:
+               emphasis: str = "balanced", explain: bool = False, weights: Mapping[str, float] | None = None) -> Found:
         """Where something stands in the outputs of this scope, or in those of refs. See `byref.proxy.searching.search`."""
         from byref.proxy.reader import search
         found = search(self.gateway.store, self.scope, query, refs, tool=tool, signature=signature, outcome=outcome, kind=kind, since=since,
                        session=session, timebox_ms=timebox_ms, k=k, max_tokens=max_tokens, layers=layers, emphasis=emphasis,
-                       explain=explain, indexes=self.gateway.indexes)
+                       explain=explain, weights=weights, indexes=self.gateway.indexes)
         self.gateway.searched(self, found)
         return found
 

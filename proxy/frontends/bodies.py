@@ -77,6 +77,19 @@ class Fields:
             raise Invalid(f"{name} is a list of texts")
         return [str(one) for one in value]
 
+    def numbers(self, name: str) -> dict[str, float] | None:
+        value = self._left.pop(name, None)
+        if value is None:
+            return None
+        if not isinstance(value, dict):
+            raise Invalid(f"{name} is an object of numbers by name")
+        found: dict[str, float] = {}
+        for key, number in value.items():
+            if not isinstance(number, (int, float)) or isinstance(number, bool):
+                raise Invalid(f"{name} is an object of numbers by name, not {key[:40]}={str(number)[:20]!r}")
+            found[key] = number
+        return found
+
     def value(self, name: str) -> Json:
         return self._left.pop(name, None)
 

@@ -25,8 +25,21 @@ def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-tokens", metavar="N", type=int, default=MAX_TOKENS, help=f"size of the answer, roughly ({MAX_TOKENS})")
     parser.add_argument("--layer", metavar="NAME", action="append", help="only by this layer; may be given again (byref status lists them)")
     parser.add_argument("--emphasis", choices=EMPHASES, default="balanced", help="what counts more where several layers find something")
+    parser.add_argument("--weight", metavar="WORD=N", action="append", type=_weight, help="what a word of the query weighs: 1 as it is, "
+                        "0 as if it were not asked for; may be given again")
     parser.add_argument("--explain", action="store_true", help="as JSON, with how each hit came to its place")
     parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def _weight(text: str) -> tuple[str, float]:
+    """A word and its weight, from WORD=N."""
+    word, sign, number = text.rpartition("=")
+    try:
+        if sign and word:
+            return word, float(number)
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{text[:40]!r} is not WORD=N, such as timeout=2")
 
 
 def as_json(found: Found) -> dict[str, Json]:
@@ -48,7 +61,7 @@ def _run(args: argparse.Namespace) -> int:
         found = session.search(
             query=args.query, refs=args.ref, tool=args.tool, signature=args.signature, outcome=args.outcome, kind=args.kind,
             since=args.since, session=args.session, timebox_ms=args.timebox, k=args.k, max_tokens=args.max_tokens,
-            layers=args.layer, emphasis=args.emphasis, explain=args.explain)
+            layers=args.layer, emphasis=args.emphasis, explain=args.explain, weights=dict(args.weight) if args.weight else None)
     say(json.dumps(as_json(found), ensure_ascii=False, indent=1) + "\n" if args.json or args.explain else found.text)
     return 0 if found.hits else 1
 

@@ -96,3 +96,16 @@ def test_numbers_are_integers_by_the_formula() -> None:
     assert idf(1000, 1000) < idf(1000, 10) < idf(1000, 1) and abs(idf(1000, 0) / 1024 - 10.97) < .01
     assert (stem("caching"), stem("cached"), stem("caches"), stem("queries"), stem("class"), stem("x1s")) == (
         "cach", "cach", "cach", "query", "class", "x1s")
+
+
+def test_a_weight_multiplies_what_a_word_adds_and_0_takes_it_out(world: Any, budget: Budget) -> None:
+    here, bm25 = world({"a": "alpha of it\n", "b": "bravo of it\n"}), layer(None)
+    bm25.apply(here.added(), (), Event())
+
+    def scores(**weights: float) -> dict[str, int]:
+        found = bm25.search(parse("alpha bravo", weights), here.scope, budget)
+        return dict(zip(here.names(found), (hit.score for hit in found.hits), strict=True))
+
+    plain = scores()
+    doubled = scores(alpha=2)
+    assert doubled["b"] == plain["b"] and abs(doubled["a"] - 2 * plain["a"]) <= 2 and scores(bravo=0).keys() == {"a"}

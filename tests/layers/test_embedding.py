@@ -102,3 +102,16 @@ def test_integers_lose_next_to_nothing_against_the_table_they_come_from() -> Non
     for text, vector in zip(texts, table.vectors(texts)[0].astype(float), strict=True):
         true = numbers[table.tokenizer.encode(text, add_special_tokens=False).ids].sum(axis=0)
         assert true @ vector / np.linalg.norm(true) / np.linalg.norm(vector) > 0.9995
+
+
+def test_words_of_a_query_count_by_their_weight(tiny_model: Path) -> None:
+    table = embedding.load(str(tiny_model))
+
+    def same(text: str, plain: str, **weights: int) -> bool:
+        ours, theirs = table.query(text, list(weights.items()))[0][0], table.vectors([plain])[0][0]
+        return bool((abs(ours.astype(int) - theirs.astype(int)) <= 1).all())  # thousandths are rounded
+
+    assert same("dog car", "dog car") and same("dog car", "dog car", dog=1000) and not same("dog car", "car")
+    assert same("the dog Car", "the dog", car=0) and same("dog car", "dog car dog", dog=2000)
+    assert same("HttpCar dog", "car dog", http=0) and same("HttpCar dog", "dog", httpcar=0), "words inside an identifier, too"
+    assert same("dog", "", dog=0)

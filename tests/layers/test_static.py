@@ -211,3 +211,13 @@ def test_a_purged_blob_is_passed_over(layer: static.Static) -> None:
         return found
     answer = layer.search(parse("car"), Scope(held.name, held.outputs, held.held, read, False, held.total), budget())
     assert answer.hits and answer.searched is not None and gone not in answer.searched
+
+
+def test_a_query_leans_to_its_heavier_word(layer: static.Static) -> None:
+    held = scope(TEXTS)
+
+    def first(**weights: float) -> str:
+        hits = layer.search(parse("dog car", weights), held, budget()).hits
+        return held.held[hits[0].span.blob].output.manifest.tool
+
+    assert (first(dog=3), first(car=3), first(dog=0)) == ("dogs", "cars", "cars")

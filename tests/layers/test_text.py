@@ -58,3 +58,12 @@ def test_a_damaged_blob_is_told_and_an_error_where_it_was_named(world: Any, budg
     assert found.whole and found.faults == ("r2",) and "r2" in found.note and found.hits
     with pytest.raises(Corrupt):
         layer(None).search(parse("cache"), Scope("s", one.outputs, one.held, broken, True), budget)
+
+
+def test_a_weight_multiplies_what_a_word_adds_and_never_the_whole_query(world: Any, budget: Budget) -> None:
+    here = world({"a": "alpha\n", "b": "bravo\n", "both": "bravo and alpha\n", "exact": "alpha bravo\n"})
+    for weights, wanted in (({"alpha": 3}, ["exact", "both", "a", "b"]), ({"bravo": 100}, ["exact", "both", "b"]),
+                            ({"alpha": 0}, ["exact", "both", "b"])):
+        found = layer(None).search(parse("alpha bravo", weights), here.scope, budget)
+        assert [name for name in here.names(found) if weights != {"alpha": 0}] == (wanted if weights != {"alpha": 0} else []), weights
+        assert set(here.names(found)) == set(wanted)

@@ -49,3 +49,12 @@ def test_a_blob_that_was_let_go_meanwhile_has_no_place() -> None:
     (blob,) = here.scope.held
     here.name_of.clear()
     assert places([ranked(Hit(Span(blob, 0, 6), 1, "words", line=1))], here.scope, parse("needle"), (), 9) == []
+
+
+def test_the_line_with_the_heavier_word_is_shown_first() -> None:
+    text = "alpha here\n-\n-\nbravo there\n"
+    here = World({"a": text})
+    (blob,) = here.scope.held
+    for weights, wanted in (({"bravo": 2}, 4), ({"alpha": 2}, 1)):
+        one = ranked(Hit(Span(blob, 0, len(text)), 1, "words", line=1))
+        assert places([one], here.scope, parse("alpha bravo", weights), (), 9)[0].unit.line == wanted

@@ -125,7 +125,7 @@ def test_when_the_timebox_ends_the_answer_says_how_far_it_came(session: byref.Se
     for n in range(5):
         put(session, f"needle {n}\n")
     ticks = itertools.count()
-    found = search(session.gateway.store, "s", "needle", timebox_ms=2000, layers=["text"], clock=lambda: float(next(ticks)))
+    found = search(session.gateway.store, "s", "needle", timebox_ms=500, layers=["text"], clock=lambda: next(ticks) / 10)
     assert 0 < found.searched < found.outputs == 5 and layer(found).status == "aborted" and 0 < layer(found).coverage < 10_000
     assert f"{found.searched} of 5 outputs searched" in found.text and "aborted" in found.text
 
@@ -186,3 +186,16 @@ def test_an_output_is_found_by_its_very_call(session: byref.Session) -> None:
     put(session, "how to cargo build --releases\n")
     (hit,) = [hit for hit in session.search("cargo build --release").hits if hit.ref == ref]
     assert hit.bps == 10_000 and hit.signals == ("names",) and hit.excerpt == "Finished"
+
+
+def test_a_heavier_word_comes_first_and_one_of_weight_0_is_neither_scored_nor_missed(session: byref.Session) -> None:
+    put(session, "alpha alone\n" + "nothing of it\n" * 40 + "bravo alone\n")
+    for layers in (["text"], None):
+        assert session.search("alpha bravo", weights={"bravo": 3}, layers=layers, k=1).hits[0].excerpt.endswith("bravo alone")
+        assert session.search("bravo alpha", weights={"Alpha": 3}, layers=layers, k=1).hits[0].excerpt.startswith("alpha alone")
+        found = session.search("alpha qqzzx", weights={"qqzzx": 0}, layers=layers)
+        assert found.uncovered == () and "nowhere" not in found.text and "weights qqzzx 0" in found.text and found.query == "alpha qqzzx"
+    assert session.search("alpha qqzzx").uncovered == ("qqzzx",)
+    for wrong in ({"alpha": -1}, {"alpha": "2"}, {"alpha": 1e9}, {"charlie": 1}):
+        with pytest.raises(Invalid, match="weight"):
+            session.search("alpha", weights=wrong)  # type: ignore[arg-type]

@@ -37,9 +37,10 @@ _SEARCH: Mapping[str, Json] = {
     "refs": {"type": "array", "items": {"type": "string"}, "description": "only in these; else in all"},
     "tool": _text("only of this tool"), "outcome": {"type": "string", "enum": ["success", "failure"]},
     "k": _number("hits at most"), "max_tokens": _number(), "timebox_ms": _number(),
-    "layers": {"type": "array", "items": {"type": "string"}}, "emphasis": {"type": "string", "enum": ["balanced", "precision", "recall"]}}
+    "layers": {"type": "array", "items": {"type": "string"}}, "emphasis": {"type": "string", "enum": ["balanced", "precision", "recall"]},
+    "weights": {"type": "object", "description": "of query words, as {\"timeout\": 2, \"error\": 0}"}}
 _ARGUMENTS: Mapping[str, Mapping[str, Json]] = {"fetch": _FETCH, "search": _SEARCH, "status": {}}
-_KINDS: Mapping[str, type] = {"string": str, "integer": int, "array": list}
+_KINDS: Mapping[str, type] = {"string": str, "integer": int, "array": list, "object": dict}
 
 
 def _tool(name: str, description: str, required: list[Json]) -> Mapping[str, Json]:
@@ -111,7 +112,18 @@ def _search(session: Session, arguments: Mapping[str, Json]) -> list[str]:
         _word(arguments, "query") or "", chosen or None, tool=_word(arguments, "tool"), outcome=_word(arguments, "outcome"),
         k=k if isinstance(k, int) else None, max_tokens=_size(arguments, "max_tokens", 1500),
         timebox_ms=_size(arguments, "timebox_ms", 1000), layers=_words(arguments, "layers", "names, as status gives them") or None,
-        emphasis=_word(arguments, "emphasis") or "balanced").text]
+        emphasis=_word(arguments, "emphasis") or "balanced", weights=_weights(arguments)).text]
+
+
+def _weights(arguments: Mapping[str, Json]) -> dict[str, float] | None:
+    value = arguments.get("weights")
+    if not isinstance(value, dict):
+        return None
+    return {word: weight if isinstance(weight, (int, float)) else _no_number(word, weight) for word, weight in value.items()}
+
+
+def _no_number(word: str, weight: Json) -> float:
+    raise Invalid(f"the weight of {word[:40]!r} is a number, not {str(weight)[:20]!r}")
 
 
 def _words(arguments: Mapping[str, Json], name: str, what: str) -> list[str]:

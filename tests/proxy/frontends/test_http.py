@@ -176,6 +176,7 @@ def test_a_page_is_what_the_library_gives(server, library, call):
 @pytest.mark.parametrize("call", [
     {"query": "value 77", "layers": ["text", "names"]}, {"query": "/value 7\\b/", "k": 1}, {"query": "", "max_tokens": 200},
     {"query": "value", "refs": ["REF"], "layers": ["text"], "emphasis": "precision"},
+    {"query": "value lines", "weights": {"lines": 0}, "layers": ["text"]},
     {"query": "nowhere", "tool": "shell", "outcome": "success", "of_session": "s", "layers": ["text"]}])
 def test_a_search_is_what_the_library_gives(server, library, call):
     ref = library.capture(tool="shell", output=LONG).ref
@@ -217,6 +218,7 @@ CALL = {"scope": SCOPE, "tool": "shell", "output": "x"}
     *(("capture", {k: v for k, v in CALL.items() if k != missing}) for missing in CALL),
     *(("capture", CALL | wrong) for wrong in ({"output": 3}, {"nonsense": 1}, {"tool": 3}, {"exit_code": "1"}, {"output": {"a b": "x"}},
                                               {"raw": 1}, {"elapsed": "1"}, {"context": 5})),
+    *(("search", {"scope": SCOPE, "query": "x", "weights": wrong}) for wrong in (3, ["x"], {"x": "2"}, {"x": True}, {"x": -1}, {"y": 1})),
     ("fetch", {"scope": SCOPE}), ("fetch", [1]), ("fetch", "x")])
 def test_what_is_asked_wrongly_is_told_what_is_wrong(server, path, given):
     status, found = server.json(f"POST /v1/{path}", given)

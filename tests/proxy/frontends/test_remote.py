@@ -45,9 +45,10 @@ def test_every_command_says_and_stores_the_same_with_and_without_the_daemon(daem
     for ref in ("rabcdefgh23", "../x"):
         same("fetch", ref)
         same("search", "line", "--ref", ref)
+    same("search", "line", "--weight", "other=2")
     text = ("--layer", "text")
     for words in (("line", *text), ("/e 1\\d/", "-k", "2"), ("line", "--ref", refs[0], "--json", *text),
-                  ("nowhere", "--tool", "shell", *text), ("",)):
+                  ("line nowhere", "--weight", "nowhere=0", "--ref", refs[0], *text), ("nowhere", "--tool", "shell", *text), ("",)):
         assert same("search", *words)
     for name, value in (("SCOPE", "mine"), ("PROFILE", "safe"), ("MAX_AGE", "soon"), ("MAX_BYTES", "1000")):
         env = {f"BYREF_{name}": value}

@@ -23,3 +23,14 @@ def test_refs_narrow_it_and_nothing_found_is_told_by_the_exit_code(byref, ref):
     assert byref("search", "x", "--ref", "runknown234").returncode == 3
     assert byref("search", "x", "-k", "0").returncode == 2
     assert byref("search", "15077", BYREF_SCOPE="elsewhere").returncode == 1
+
+
+def test_words_have_weights(byref, ref):
+    byref("run", "--", "printf", "alpha here\\n%s\\nbravo there\\n" % ("-\\n" * 20))
+    plain, weighed = (json.loads(byref("search", "alpha bravo", "--layer", "text", "--json", *more).stdout)
+                      for more in ((), ("--weight", "bravo=5", "--weight", "alpha=0.5")))
+    assert plain["hits"][0]["excerpt"].startswith("alpha")
+    assert "bravo" in weighed["hits"][0]["excerpt"]
+    for wrong in ("bravo", "bravo=x", "=2", "bravo=-1", "charlie=2", "bravo=nan"):
+        done = byref("search", "alpha bravo", "--weight", wrong)
+        assert done.returncode == 2 and (wrong.encode() in done.stderr or wrong.partition("=")[0].encode() in done.stderr)

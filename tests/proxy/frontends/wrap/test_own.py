@@ -72,7 +72,8 @@ def test_a_search_finds_and_its_addresses_are_fetched(session: byref.Session) ->
     ("find", {"query": "x"}), ("fetch", {"ref": 5}), ("fetch", {"ref": "r", "max_tokens": True}), ("fetch", {"where": "x"}),
     ("fetch", {}),
     ("search", {"query": 3}), ("search", {"query": "x", "refs": "r"}), ("search", {"query": "x", "refs": [3]}),
-    ("search", {"query": "x", "k": 0}),
+    ("search", {"query": "x", "k": 0}), ("search", {"query": "x", "weights": ["x"]}), ("search", {"query": "x", "weights": {"x": "2"}}),
+    ("search", {"query": "x", "weights": {"x": -1}}), ("search", {"query": "x", "weights": {"y": 1}}),
     ("status", {"scope": "x"}), ("fetch", {"ref": ["r"]}), ("search", {"query": "x", "outcome": "any"})])
 def test_wrong_arguments_say_what_to_do(session: byref.Session, name: str, arguments: Any) -> None:
     with pytest.raises(Invalid):
@@ -123,3 +124,9 @@ def test_a_resource_of_many_megabytes_says_how_to_get_the_rest(session: byref.Se
 def test_a_uri_that_names_no_output_is_a_miss(session: byref.Session, uri: str) -> None:
     with pytest.raises((Invalid, Unknown)):
         own.read(session, uri)
+
+
+def test_words_of_a_query_have_weights(session: byref.Session) -> None:
+    session.capture(tool="Bash", args={"command": "make"}, output="alpha here\n" + "-\n" * 20 + "bravo there\n")
+    (found,) = own.call(session, "search", {"query": "alpha bravo", "weights": {"alpha": 0}, "layers": ["text"]})
+    assert "bravo there" in found and "alpha here" not in found and "weights alpha 0" in found
