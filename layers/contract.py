@@ -25,8 +25,12 @@ GENERATE, REFINE = "generate", "refine"  # roles: candidates from the scope; sco
 WORDS = "words"  # a third role: where it has indexed a blob, nobody else need look through it for words
 # Modules of the folder that are no layers.
 PARTS = frozenset({"contract", "orchestrator", "ranking", "sidecar", "chunking", "segments", "embedding", "vectors", "maxsim", "weighted",
-                   "synonyms", "rewriting"})
+                   "synonyms", "rewriting", "forms", "workers"})
 WHOLE = 10_000  # basis points: all of it
+
+
+class Starting(Exception):
+    """A layer still loads what it computes with, in the background, and the time of this search is over: it has nothing to say yet."""
 
 
 class Span(NamedTuple):

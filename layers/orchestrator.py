@@ -1,14 +1,18 @@
 """Asks layers, each in a thread of its own, until the timebox ends. It knows nothing of what they mean.
 
 A layer is told its deadline and its cancel event; the answer never waits for one that heeds neither: it counts as aborted, and as
-`skipped: stuck` until its thread has returned. One that raises costs its own contribution, and the fault is logged.
+`skipped: stuck` until its thread has returned. One that raises costs its own contribution, and the fault is logged; one that still
+loads what it computes with says so by `Starting` and counts as `skipped: starting`.
 """
 from __future__ import annotations
 
 import time
-from threading import Condition, Event, Lock, Thread
+from functools import partial
+from queue import Empty, SimpleQueue
+from threading import Event, Lock
 
-from byref.layers.contract import PARTS, REFINE, Budget, Contribution
+from byref.layers import workers
+from byref.layers.contract import PARTS, REFINE, Budget, Contribution, Starting
 from byref.proxy import discover
 from byref.proxy.contracts import dataclass
 from byref.proxy.errors import Invalid, Miss
@@ -23,15 +27,19 @@ if TYPE_CHECKING:
     Log = Callable[[str, Exception], object]
 
 RAN, ABORTED, SKIPPED = "ran", "aborted", "skipped"
-GENERATING = 600  # of 1,000 parts of the timebox: by then layers are to return candidates, and refining ones start
-REFINING = 800  # and by then these; the rest is for ranking and writing
-GRACE = 10  # a layer gets so small a part of the timebox beyond its deadline to return what it has
+WRITING = 300  # of 1,000 parts of a short timebox: they are for ranking and writing, which go on when the layers are through
+LONGEST = 0.06  # seconds: as much of a long one
+GENERATING = 750  # of 1,000 parts of the rest: by then candidates are to be there, if there are layers that refine them
+EARLY = 0.008  # seconds before their time is over that layers are told so, or a quarter of a short time: `bench/punctual.py`
 ORDER = ("names", "bm25", "static", "trigram", "text", "fuzzy")  # quick ones first; any other after these
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of one layer. status: ran, aborted or skipped; note says why. micros: microseconds it took."""
+    """What became of one layer. status: ran, aborted or skipped; note says why. micros: microseconds it took.
+
+    asked: how the query came to be, as in `weighted.QUERIES`.
+    """
 
     name: str
     version: str
@@ -39,6 +47,7 @@ class Answer:
     contribution: Contribution
     note: str = ""
     micros: int = 0
+    asked: str = "original"
 
 
 def load(folder_of: Callable[[str], str | None], log: Log) -> list[Layer]:
@@ -82,31 +91,37 @@ class Orchestrator:
         wanted = None if names is None else set(names)
         chosen = [layer for layer in self.layers if wanted is None or layer.name in wanted]
         first = [layer for layer in chosen if REFINE not in layer.roles]
-        answers = self._run(first, query, scope, start, timebox * GENERATING / 1000, timebox, clock, None)
         later = [layer for layer in chosen if REFINE in layer.roles]  # of both roles: once, and candidates are what it starts with
+        whole = timebox - min(timebox * WRITING / 1000, LONGEST)
+        answers = self._run(first, query, scope, start, whole * GENERATING / 1000 if later else whole, clock, None)
         if later:
             candidates = choose(list(answers.values()))
-            answers |= self._run(later, query, scope, start, timebox * REFINING / 1000, timebox, clock, candidates)
+            answers |= self._run(later, query, scope, start, whole, clock, candidates)
         return [answers[layer.name] for layer in chosen]
 
-    def _run(self, layers: Sequence[Layer], query: Query, scope: Scope, start: float, share: float, timebox: float,
-             clock: Callable[[], float], candidates: Sequence[Hit] | None) -> dict[str, Answer]:
+    def _run(self, layers: Sequence[Layer], query: Query, scope: Scope, start: float, share: float, clock: Callable[[], float],
+             candidates: Sequence[Hit] | None) -> dict[str, Answer]:
+        """share: seconds from start on that these layers have."""
         answers: dict[str, Answer] = {}
         running: list[_Running] = []
-        arrived = Condition()
+        arrived: SimpleQueue[None] = SimpleQueue()
+        until = start + share - min(EARLY, share / 4)
         for layer in layers:
             with self._lock:
                 stuck = self._stuck.get(layer.name, 0)
             if stuck:
                 answers[layer.name] = Answer(layer.name, layer.version, SKIPPED, Contribution(()), "stuck")
                 continue
-            one = _Running(layer, Budget(start + share, Event(), clock), arrived)
+            one = _Running(layer, Budget(until, Event(), clock), arrived)
             running.append(one)
-            Thread(target=one.run, args=(query, scope, candidates, self._release), name=f"byref-{layer.name}", daemon=True).start()
+            workers.start(partial(one.run, query, scope, candidates, self._release))
         # Waits on real time, whatever clock the budget goes by.
-        end = time.monotonic() + max(0.0, share - (clock() - start)) + timebox / GRACE
-        with arrived:
-            arrived.wait_for(lambda: all(one.done for one in running), max(0.0, end - time.monotonic()))
+        end = time.monotonic() + share - (clock() - start)
+        for _ in running:
+            try:
+                arrived.get(timeout=max(0.0, end - time.monotonic()))
+            except Empty:
+                break
         for one in running:
             answers[one.layer.name] = self._taken(one)
         return answers
@@ -122,6 +137,8 @@ class Orchestrator:
             return Answer(layer.name, layer.version, ABORTED, Contribution(()), "still running")
         if isinstance(one.fault, Miss):
             raise one.fault
+        if isinstance(one.fault, Starting):
+            return Answer(layer.name, layer.version, SKIPPED, Contribution(()), "starting", one.micros)
         if one.fault is not None:
             self._log(f"layer {layer.name}", one.fault)
             return Answer(layer.name, layer.version, ABORTED, Contribution(()), "faulty", one.micros)
@@ -145,9 +162,9 @@ class Orchestrator:
 
 
 class _Running:
-    """One layer at work in its thread."""
+    """One layer at work in its thread. arrived: gets an item when it is through."""
 
-    def __init__(self, layer: Layer, budget: Budget, arrived: Condition) -> None:
+    def __init__(self, layer: Layer, budget: Budget, arrived: SimpleQueue[None]) -> None:
         self.layer, self.budget, self._arrived = layer, budget, arrived
         self.done, self.abandoned, self.micros = False, False, 0
         self.contribution: Contribution | None = None
@@ -162,5 +179,4 @@ class _Running:
             self.fault = fault
         self.micros = (time.perf_counter_ns() - began) // 1000
         release(self)
-        with self._arrived:
-            self._arrived.notify_all()
+        self._arrived.put(None)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from byref.layers.contract import GENERATE, REFINE, Contribution, Hit, LayerStatus, Span
+from byref.layers.contract import GENERATE, REFINE, Contribution, Hit, LayerStatus, Span, Starting
 from byref.layers.orchestrator import ABORTED, RAN, SKIPPED, Orchestrator, load
 from byref.proxy.errors import Corrupt, Invalid
 from byref.proxy.query import parse
@@ -126,3 +126,19 @@ def test_every_module_of_the_folder_that_is_a_layer_is_found_and_closed() -> Non
     layers = load(lambda name: None, lambda where, fault: pytest.fail(f"{where}: {fault}"))
     assert {"names", "text", "bm25", "trigram", "fuzzy"} <= {layer.name for layer in layers}
     Orchestrator(layers, lambda *_: None).close()
+
+
+def test_a_layer_that_still_loads_is_skipped_not_faulty() -> None:
+    def load_on(*_: Any) -> Contribution:
+        raise Starting
+    answer = ask(Orchestrator([Made("a", load_on)], lambda where, fault: pytest.fail(where)))["a"]
+    assert (answer.status, answer.note) == (SKIPPED, "starting")
+
+
+def test_a_layer_is_told_before_the_answer_stops_waiting_for_it() -> None:
+    def heed(query: Any, scope: Any, budget: Any, candidates: Any) -> Contribution:
+        while not budget.late():
+            time.sleep(0.001)
+        return Contribution(found(1).hits, frozenset(), False)
+    answer = ask(Orchestrator([Made("a", heed)], lambda *_: None), 0.5)["a"]
+    assert answer.status == ABORTED and len(answer.contribution.hits) == 1
