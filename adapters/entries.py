@@ -4,7 +4,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from byref.proxy.contracts import Json, Listed
+from byref.proxy.contracts import Json
+from byref.proxy.harness import Listed
 
 SIGNS_IN = "it signs in by OAuth, which only its own client can do"
 SSE = "it speaks the older SSE transport, which is not served"

@@ -111,11 +111,42 @@ class Manifest:
 # -- views ------------------------------------------------------------------------------------------
 
 @dataclass(frozen=True, slots=True)
+class Column:
+    """A member of a record that its row shows. path: names joined by dots, `[]` after one for each element of a list.
+
+    name: what heads the column, the last name of the path if empty. most: elements of a list that stand; how many there are follows.
+    flag: the cell says its name where the value is true, and nothing else. also: the path of a mark that the API cut this list.
+    """
+
+    path: str
+    name: str = ""
+    most: int = 0
+    flag: bool = False
+    also: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which members of an API's JSON matter to a reader. Nothing else is lost: each member stands under its path for fetch.
+
+    records: the path of the list, empty where the value itself is the one record. top: members outside of it that always stand, such
+    as a count and a cursor. firm: columns that always stand: what a record is known by. columns: those that follow. prose: members that are
+    texts, or inverted indexes of one, of which the sentences stand that meet what was asked.
+    """
+
+    records: str
+    top: tuple[str, ...] = ()
+    firm: tuple[Column, ...] = ()
+    columns: tuple[Column, ...] = ()
+    prose: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """What is known about a call when its output is cut: enough for a view, nothing that depends on time.
 
     arguments is the JSON value as the tool got it. intent is what the caller said it looks for; said is
-    what the agent wrote just before the call; task is the session's.
+    what the agent wrote just before the call; task is the session's. layout: what matters in the output, where its tool's adapter says so.
     """
 
     tool: str
@@ -125,6 +156,7 @@ class Call:
     intent: str = ""
     said: str = ""
     task: str = ""
+    layout: Layout | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,91 +338,3 @@ class Store(Protocol):
         """Derives every hash again."""
     def usage(self) -> Usage: ...
     def close(self) -> None: ...
-
-
-# -- harnesses --------------------------------------------------------------------------------------
-
-@dataclass(frozen=True, slots=True)
-class Hook:
-    """One event that a harness tells through a hook.
-
-    kind: opened (a session starts or goes on), asked (text is the user's prompt), began, returned and failed (of a tool
-    call; response is what the tool returned, text the error), forgot (the conversation was compacted or cleared), stopped
-    (a turn, or the agent named), closed (the session), other. session and agent name the conversation; agent is empty for
-    the main one. folder: the working folder. transcript: the file of the main conversation. elapsed in seconds. own: it
-    concerns a tool of byref itself.
-    """
-
-    kind: str
-    session: str = ""
-    agent: str = ""
-    call_id: str = ""
-    tool: str = ""
-    arguments: Json = None
-    folder: str = ""
-    transcript: str = ""
-    text: str = ""
-    response: Json = None
-    elapsed: float | None = None
-    own: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Returned:
-    """What the model would be shown of a tool's output. parts: text by part.
-
-    spilled: (part, path, bytes) where the harness put the whole of a part into a file and holds only its start; path is
-    empty otherwise. native: characters that the harness itself would show at most, None where it cuts nothing.
-    """
-
-    parts: Mapping[str, str]
-    spilled: tuple[str, str, int] = ("", "", 0)
-    native: int | None = None
-    exit_code: int | None = None
-    is_error: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What one message of a model cost, as the provider billed it. call_ids: the tool calls that the message made."""
-
-    message: str
-    call_ids: tuple[str, ...]
-    numbers: Mapping[str, int]
-
-
-class Harness(Protocol):
-    """A harness with hooks, as a module under adapters/harnesses. Pure: the driver in frontends/hooks.py does all I/O."""
-
-    def parse(self, event: bytes) -> Hook:
-        """Raises ValueError for what is no event."""
-    def returned(self, hook: Hook) -> Returned | None:
-        """The texts in a tool's response; None where there is nothing that a view could replace."""
-    def rewritten(self, hook: Hook, head: str, views: Mapping[str, str]) -> bytes:
-        """What the hook prints to put views in the place of the parts; nothing where that would not be shorter."""
-    def conversation(self, hook: Hook) -> str:
-        """The file that holds the conversation of an event, empty if there is none."""
-    def task(self, start: bytes) -> tuple[str, str]:
-        """The first prompt of a conversation and the folder it was asked in, from the start of its file."""
-    def said(self, end: bytes, call_id: str) -> str:
-        """What the agent wrote before a call, from the end of its conversation's file."""
-    def spent(self, lines: bytes) -> Sequence[Spent]:
-        """What the messages in whole lines of a conversation's file cost, each message once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """What an entry in a harness's list of MCP servers starts: a command, or a URL with headers.
-
-    headers: (name, value); taken: headers whose value is (words before it, the name of a variable of the harness's own environment).
-    variables: what the command is given beside that environment; passed: the names of those that a harness which hands on few
-    variables hands on. why: why the entry has to stay as it is; empty where it can be changed.
-    """
-
-    command: tuple[str, ...] = ()
-    url: str = ""
-    headers: tuple[tuple[str, str], ...] = ()
-    taken: tuple[tuple[str, str, str], ...] = ()
-    variables: tuple[tuple[str, str], ...] = ()
-    passed: tuple[str, ...] = ()
-    why: str = ""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import BinaryIO, TypeAlias
 
-    from byref.proxy.contracts import Json
+    from byref.proxy.contracts import Json, Layout
 
     Arguments: TypeAlias = Mapping[str, Json]
 
@@ -46,37 +46,6 @@ class Request:
     method: str = "GET"
     body: Json = None
     safe: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A member of a record that its row shows. path: names joined by dots, `[]` after one for each element of a list.
-
-    name: what heads the column, the last name of the path if empty. most: elements of a list that stand; how many there are follows.
-    flag: the cell says its name where the value is true, and nothing else. also: the path of a mark that the API cut this list.
-    """
-
-    path: str
-    name: str = ""
-    most: int = 0
-    flag: bool = False
-    also: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Which members of an API's JSON matter to a reader. Nothing else is lost: each member stands under its path for fetch.
-
-    records: the path of the list, empty where the value itself is the one record. top: members outside of it that always stand, such
-    as a count and a cursor. firm: columns that always stand: what a record is known by. columns: those that follow. prose: members that are
-    texts, or inverted indexes of one, of which the sentences stand that meet what was asked.
-    """
-
-    records: str
-    top: tuple[str, ...] = ()
-    firm: tuple[Column, ...] = ()
-    columns: tuple[Column, ...] = ()
-    prose: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

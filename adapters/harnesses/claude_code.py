@@ -20,7 +20,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from byref.adapters import entries
-from byref.proxy.contracts import Hook, Json, Listed, Returned, Spent
+from byref.proxy.contracts import Json
+from byref.proxy.harness import Hook, Listed, Returned, Spent
 
 PREVIEW = 2250  # characters of a preview with the words around it, for an output that the program puts into a file
 BASH_LIMIT = 30_000  # characters past which a command's output becomes a preview

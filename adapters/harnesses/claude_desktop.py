@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from byref.adapters import entries
-from byref.proxy.contracts import Json, Listed
+from byref.proxy.contracts import Json
+from byref.proxy.harness import Listed
 
 PROJECT_FILES: tuple[str, ...] = ()
 FILE = "Claude/claude_desktop_config.json"

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from byref.adapters import entries
-from byref.proxy.contracts import Json, Listed
+from byref.proxy.contracts import Json
+from byref.proxy.harness import Listed
 
 NAMES = ("opencode.json", "opencode.jsonc")
 PROJECT_FILES = (*NAMES, *(f".opencode/{name}" for name in NAMES))

@@ -16,10 +16,10 @@ from typing import cast
 from weakref import WeakKeyDictionary
 
 from byref.proxy import config, discover
-from byref.proxy.contracts import Harness, Hook, Returned
 from byref.proxy.errors import ByrefError, ConfigError
 from byref.proxy.frontends.nested import starts_byref
 from byref.proxy.gateway import Gateway
+from byref.proxy.harness import Harness, Hook, Returned
 from byref.proxy.ledger import events
 from byref.proxy.session import Session
 from byref.proxy.signature import command_line

@@ -17,11 +17,12 @@ from typing import Protocol, cast
 from urllib.parse import urlsplit
 
 from byref.proxy import config, discover
-from byref.proxy.contracts import Json, Listed
+from byref.proxy.contracts import Json
 from byref.proxy.errors import ConfigError
 from byref.proxy.frontends import changes, edits, toml_edits
 from byref.proxy.frontends.changes import Change
 from byref.proxy.frontends.command import say
+from byref.proxy.harness import Listed
 
 MARK = "byref.proxy.frontends.cli"
 PROGRAM = (sys.executable, "-P", "-c", f"from {MARK} import main; main()")

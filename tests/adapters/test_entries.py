@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byref.adapters import entries
-from byref.proxy.contracts import Listed
+from byref.proxy.harness import Listed
 
 LOCAL = Listed(("uvx", "git", "--all"), variables=(("A", "b"),))
 REMOTE = Listed(url="https://x.example.com/mcp", headers=(("Authorization", "Bearer t"),))

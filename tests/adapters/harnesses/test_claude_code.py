@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byref.adapters.harnesses import claude_code
-from byref.proxy.contracts import Hook
+from byref.proxy.harness import Hook
 from conformance.lists import ListsSuite, User
 
 # Recorded from the program with a hook that logs; one long stdout is shortened.

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byref.proxy.contracts import Listed
 from byref.proxy.errors import ConfigError
 from byref.proxy.frontends import listed
 from byref.proxy.frontends.commands import main
+from byref.proxy.harness import Listed
 
 WORD = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), min_size=1)
 NAME = st.from_regex(r"[A-Za-z][A-Za-z0-9-]{0,20}", fullmatch=True)
