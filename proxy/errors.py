@@ -14,6 +14,7 @@
     │   ├── StoreNewer        written by a later version of byref
     │   └── StoreDamaged      the catalog itself is not readable
     ├── Collision             two different outputs with one ref in a scope: the second passes raw
+    ├── Unavailable           an upstream cannot be asked now: rate, concurrency or circuit; says when it can
     └── ConfigError           a setting, profile, URL or rule that cannot be used
 """
 from __future__ import annotations
@@ -104,6 +105,14 @@ class StoreDamaged(StoreError):
 
 class Collision(ByrefError):
     """Two different outputs with one ref in a scope."""
+
+
+class Unavailable(ByrefError):
+    """An upstream cannot be asked now. reason: rate, busy or circuit. retry_after: seconds until it is worth trying."""
+
+    def __init__(self, upstream: str, reason: str, why: str, retry_after: float) -> None:
+        super().__init__(f"{upstream} cannot be asked now: {why}; try again in {max(1, -int(-retry_after // 1))} s")
+        self.reason, self.retry_after = reason, retry_after
 
 
 class ConfigError(ByrefError):
