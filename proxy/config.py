@@ -12,6 +12,9 @@ Order of precedence: an argument, a variable, `config.toml` under the home, the 
 | BYREF_MAX_AGE    | how long outputs are kept: seconds, or with a suffix: 12h, 30d         |
 | BYREF_RUN_LIMIT  | bytes past which `byref run` passes an output on unstored: 1GiB         |
 | BYREF_MODELS     | where the models of layers lie, a folder each                          |
+| BYREF_DENSE_MODEL | of the dense layer: a folder, or a name under BYREF_MODELS             |
+| BYREF_REWRITE_URL | of an endpoint of chat completions that rewrites queries, up to `/v1`; with |
+|                  | BYREF_REWRITE_MODEL and BYREF_REWRITE_KEY. `[rewrite]` of config.toml, too  |
 | BYREF_TOKEN      | what clients of `byref wrap --http` have to bring; see wrap/door.py    |
 | BYREF_INSIDE     | set by `byref run` for what it starts; see frontends/nested.py         |
 """
@@ -36,7 +39,8 @@ _SIZES = {"": 1, "b": 1, "k": 10**3, "kb": 10**3, "kib": 1 << 10, "m": 10**6, "m
           "g": 10**9, "gb": 10**9, "gib": 1 << 30, "t": 10**12, "tb": 10**12, "tib": 1 << 40}
 _AGES = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _OF_A_CALL = ("BYREF_SCOPE", "BYREF_PROFILE", "BYREF_MAX_BYTES", "BYREF_MAX_AGE")
-_FILE_KEYS = ("url", "scope", "profile", "max_bytes", "max_age", "off")
+_FILE_KEYS = ("url", "scope", "profile", "max_bytes", "max_age", "off", "rewrite")
+_REWRITE_KEYS = ("url", "model", "key")
 _OFF_KEYS = ("tools", "commands", "projects")
 
 
@@ -198,6 +202,36 @@ def models_folder(environ: Mapping[str, str] | None = None) -> str:
     return os.path.join(platformdirs.user_cache_dir("byref", appauthor=False), "models")
 
 
+def dense_model(environ: Mapping[str, str] | None = None) -> str:
+    """The model of the dense layer that the user names; empty for the one that is tried by itself."""
+    env = os.environ if environ is None else environ
+    return env.get("BYREF_DENSE_MODEL", "")
+
+
+def rewriting(environ: Mapping[str, str] | None = None) -> tuple[str, str, str] | None:
+    """URL, model and key of the endpoint that rewrites queries; None where none is named. Raises `ConfigError`."""
+    env = os.environ if environ is None else environ
+    path = os.path.join(home_folder(env), "config.toml")
+    table = _read(path).get("rewrite", {})
+    if not isinstance(table, dict) or not all(key in _REWRITE_KEYS and isinstance(value, str) for key, value in table.items()):
+        raise ConfigError(f"{path}: [rewrite] holds texts named {', '.join(_REWRITE_KEYS)}")
+    url, model, key = (env.get(f"BYREF_REWRITE_{name.upper()}") or str(table.get(name, "")) for name in _REWRITE_KEYS)
+    if url and (not url.startswith(("http://", "https://")) or not model):
+        raise ConfigError(f"to rewrite queries give an address such as http://127.0.0.1:11434/v1 and the name of a model, not {url[:60]!r} "
+                          f"and {model[:40]!r}: BYREF_REWRITE_URL and BYREF_REWRITE_MODEL, or [rewrite] in {path}")
+    return (url, model, key) if url else None
+
+
+def file_of(name: str, environ: Mapping[str, str] | None = None) -> str:
+    """A file of the user's own in the home, such as synonyms.toml."""
+    return os.path.join(home_folder(environ), name)
+
+
+def table(path: str) -> Mapping[str, Json]:
+    """What a file of the user's own says; nothing where there is none. Raises `ConfigError` for what is no TOML."""
+    return _read(path, None)
+
+
 def scope_here(folder: str | None = None, environ: Mapping[str, str] | None = None) -> str:
     """The scope of a command: BYREF_SCOPE, else the uid and the real path of the nearest ancestor that holds `.git`."""
     env = os.environ if environ is None else environ
@@ -247,7 +281,7 @@ def _amount(value: object, where: str, units: Mapping[str, int], wanted: str) ->
     return number
 
 
-def _read(path: str) -> Mapping[str, Json]:
+def _read(path: str, keys: tuple[str, ...] | None = _FILE_KEYS) -> Mapping[str, Json]:
     """The configuration file, if there is one: reading it costs what tomllib costs, on the cold path too."""
     if not os.path.exists(path):
         return {}
@@ -258,6 +292,6 @@ def _read(path: str) -> Mapping[str, Json]:
     except (OSError, ValueError) as fault:
         raise ConfigError(f"{path} cannot be used: {fault}; mend it or take it away") from None
     for key in found:
-        if key not in _FILE_KEYS:
-            raise ConfigError(f"{path}: no setting {key!r}; there are {', '.join(_FILE_KEYS)}")
+        if keys is not None and key not in keys:
+            raise ConfigError(f"{path}: no setting {key!r}; there are {', '.join(keys)}")
     return found

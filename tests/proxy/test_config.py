@@ -101,6 +101,36 @@ def test_a_harness_keeps_its_settings_where_its_variable_says() -> None:
     assert config.harness_folder("CLAUDE_CONFIG_DIR", ".claude", {"HOME": "/home/dev", "CLAUDE_CONFIG_DIR": "/srv/c"}) == "/srv/c"
 
 
+def test_rewriting_is_off_until_an_endpoint_and_a_model_are_named(tmp_path: Path) -> None:
+    env = {"BYREF_HOME": str(tmp_path)}
+    assert config.rewriting(env) is None
+    (tmp_path / "config.toml").write_text('[rewrite]\nurl = "http://localhost:1/v1"\nmodel = "m"\nkey = "k"\n')
+    assert config.rewriting(env) == ("http://localhost:1/v1", "m", "k")
+    assert config.rewriting({**env, "BYREF_REWRITE_URL": "https://h/v1", "BYREF_REWRITE_KEY": "other"}) == ("https://h/v1", "m", "other")
+    with pytest.raises(ConfigError, match="give an address"):
+        config.rewriting({**env, "BYREF_REWRITE_URL": "localhost/v1"})
+    (tmp_path / "config.toml").write_text('[rewrite]\nurl = "http://localhost:1/v1"\n')
+    with pytest.raises(ConfigError, match="name of a model"):
+        config.rewriting(env)
+    (tmp_path / "config.toml").write_text("[rewrite]\nurl = 3\n")
+    with pytest.raises(ConfigError, match="url, model, key"):
+        config.rewriting(env)
+
+
+def test_files_of_the_users_own_lie_in_the_home_and_hold_what_they_like(tmp_path: Path) -> None:
+    path = config.file_of("synonyms.toml", {"BYREF_HOME": str(tmp_path)})
+    assert path == str(tmp_path / "synonyms.toml") and config.table(path) == {}
+    Path(path).write_text("[words]\ndb = ['database']\n")
+    assert config.table(path) == {"words": {"db": ["database"]}}
+    Path(path).write_text("[words")
+    with pytest.raises(ConfigError, match="mend it"):
+        config.table(path)
+
+
+def test_the_dense_model_is_named_by_its_variable() -> None:
+    assert config.dense_model({"BYREF_DENSE_MODEL": "some/model"}) == "some/model" and config.dense_model({}) == ""
+
+
 def test_models_lie_where_their_variable_says_else_in_the_cache_folder(tmp_path: Path) -> None:
     assert config.models_folder({"BYREF_MODELS": str(tmp_path)}) == str(tmp_path)
     assert config.models_folder({}).endswith("models")
