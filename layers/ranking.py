@@ -13,7 +13,8 @@ import re
 from bisect import bisect_left
 from typing import NamedTuple
 
-from byref.layers.contract import Hit, Span
+from byref.layers.contract import WHOLE, Hit, Span
+from byref.layers.weighted import ORIGINAL, QUERIES
 from byref.proxy.query import met
 
 TYPE_CHECKING = False
@@ -48,7 +49,10 @@ _OPERATORS = re.compile(r"[(){}\[\]<>=|&^$*+\\!?%@#~`;\"]|::|->|--|(?:^|\s)(?:AN
 
 
 class Branch(NamedTuple):
-    """One layer's one signal on a hit. rank: from 1, within the branch; points: what it adds to the fusion."""
+    """One layer's one signal on a hit. rank: from 1, within the branch; points: what it adds to the fusion.
+
+    asked: how the query came to be that found it; what another form of it finds counts as much less as `weighted.QUERIES` says.
+    """
 
     layer: str
     signal: str
@@ -56,6 +60,11 @@ class Branch(NamedTuple):
     score: int
     points: int
     span: Span
+    asked: str = ORIGINAL
+
+    @property
+    def way(self) -> tuple[str, str, str]:
+        return self.layer, self.signal, self.asked
 
 
 class Ranked(NamedTuple):
@@ -109,8 +118,8 @@ def _branches(answers: Sequence[Answer], weights: Mapping[str, int]) -> list[tup
         ranks: dict[str, int] = {}
         for hit in answer.contribution.hits:
             number = ranks[hit.signal] = ranks.get(hit.signal, 0) + 1
-            points = POINT * weights.get(hit.signal, 2) // (RRF + number) if number <= TOP else 0
-            found.append((Branch(answer.name, hit.signal, number, hit.score, points, hit.span), hit))
+            points = POINT * weights.get(hit.signal, 2) // (RRF + number) * QUERIES[answer.asked] // WHOLE if number <= TOP else 0
+            found.append((Branch(answer.name, hit.signal, number, hit.score, points, hit.span, answer.asked), hit))
     return found
 
 
@@ -138,8 +147,8 @@ def _joined(found: Sequence[tuple[Branch, Hit]]) -> list[tuple[Hit, list[Branch]
                 continue
             while at < len(here) and here[at][0].span.start < span.end:
                 known, branches = here[at]
-                if all((one.layer, one.signal) != branch[:2] or one.rank > branch.rank for one in branches):
-                    branches[:] = [one for one in branches if one[:2] != branch[:2]] + [branch]
+                if all(one.way != branch.way or one.rank > branch.rank for one in branches):
+                    branches[:] = [one for one in branches if one.way != branch.way] + [branch]
                 if not known.terms and hit.terms:
                     here[at] = known._replace(terms=hit.terms, near=hit.near | hit.terms), branches
                 inside, at = True, at + 1
@@ -167,7 +176,7 @@ def _ranked(query: Query, hit: Hit, branches: list[Branch], lexical: bool) -> Ra
         tier = 1
     shown = ("exact",) * (hit.exact > 0) + ("words",) * words
     shown += tuple(sorted(signals - {"exact", "words"}))
-    branches.sort(key=lambda one: (-one.points, one.rank, one.layer, one.signal))
+    branches.sort(key=lambda one: (-one.points, one.rank, *one.way))
     return Ranked(hit, shown, tier, bps, fused, tuple(branches))
 
 

@@ -40,6 +40,19 @@ def test_a_long_span_lends_its_signal_to_each_shorter_one_inside(world: Any) -> 
     assert [(one.layer, one.rank) for one in ranked[0].branches] == [("static", 1), ("text", 1)]
 
 
+def test_what_another_form_of_the_query_finds_counts_less(world: Any) -> None:
+    here = world(TEXTS)
+    b = here.added()[0].blob
+    query = parse("what is the text of it about")
+    asked = answer("static", Hit(Span(b, 0, 50), SURE, "static"))
+    form = Answer("static", "1", RAN, asked.contribution, asked="synonym")
+    first, = rank(query, here.scope, [asked], "balanced")
+    second, = rank(query, here.scope, [form], "balanced")
+    both, = rank(query, here.scope, [form, asked], "balanced")
+    assert second.fused == first.fused * 7 // 10 and both.fused == first.fused + second.fused
+    assert [branch.asked for branch in both.branches] == ["original", "synonym"]
+
+
 def test_basis_points_and_tiers(world: Any) -> None:
     here = world(TEXTS)
     a, b, c = (one.blob for one in reversed(here.added()))
