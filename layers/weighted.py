@@ -7,13 +7,24 @@ base: the score of a way as a share of the best that its layer gave in this answ
 that was found is of one source. sub-source: 1.0 by vectors, .8 by words. signals: see `SIGNALS`. age: e^(-.01 h), h being the hours
 from the capture to the newest one of the scope, .1 at least. Where several ways meet in one place, it is worth the best of them and
 30 % of each further one. Factors are basis points, products are exact and rounded down once.
+
+`sources.toml` in byref's home maps outputs to sources, the first table that fits; the first source named weighs .4, the next .3, .2, .1:
+
+    [[source]]
+    name = "code"
+    tools = ["Read", "Grep", "mcp__*__search"]   # shell patterns of tools' names; without it any tool
+    kinds = ["code", "matches"]                  # names of shapes; without it any
+    documented = true                            # the signals `documented` and `authentication`; both are false if not said
+    authentication = false
 """
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from byref.layers.contract import WHOLE
 from byref.proxy.contracts import dataclass
+from byref.proxy.errors import ConfigError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +34,7 @@ if TYPE_CHECKING:
 
 ORIGINAL, SYNONYM, MODEL = "original", "synonym", "model"  # how a query came to be
 QUERIES: Mapping[str, int] = {ORIGINAL: 10_000, SYNONYM: 7_000, MODEL: 5_000}
+SOURCES = (4_000, 3_000, 2_000, 1_000)  # by place in the user's file; the last for all after it, and for what fits none
 VECTOR, KEYWORD = 10_000, 8_000
 VECTORS = frozenset({"static", "dense", "late", "sparse"})  # signals of vectors, also with a model's name behind a sign
 FURTHER = 3_000  # of the score of each way but the best
@@ -59,6 +71,17 @@ class Facts:
     age: int = 0
 
 
+class Source(NamedTuple):
+    """A kind of output. tools, kinds: what fits it, all where empty."""
+
+    name: str
+    weight: int
+    tools: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    documented: bool = False
+    authentication: bool = False
+
+
 class Way(NamedTuple):
     """One layer's one signal on a place, for one form of the query. base: `base(score, best)`; asked: a key of `QUERIES`."""
 
@@ -73,6 +96,35 @@ class Weighed(NamedTuple):
 
     score: int
     ways: tuple[tuple[Way, int, tuple[tuple[str, int], ...]], ...]
+
+
+def sources(table: Mapping[str, Json], place: str) -> tuple[Source, ...]:
+    """The sources of a file that was read. place: of the file. Raises `ConfigError` for what is none."""
+    given = table.get("source", ())
+    if set(table) - {"source"} or not isinstance(given, (list, tuple)):
+        raise ConfigError(f"{place}: it holds tables [[source]] and nothing else")
+    found: list[Source] = []
+    names: dict[str, int] = {}
+    for one in given:
+        if not isinstance(one, dict) or set(one) - {"name", "tools", "kinds", "documented", "authentication"}:
+            raise ConfigError(f"{place}: [[source]] has name, tools, kinds, documented and authentication, not {str(one)[:60]}")
+        name, tools, kinds = one.get("name"), one.get("tools", ()), one.get("kinds", ())
+        if not isinstance(name, str) or not name or not all(
+                isinstance(texts, (list, tuple)) and all(isinstance(text, str) for text in texts) for texts in (tools, kinds)):
+            raise ConfigError(f"{place}: a [[source]] needs a name; tools and kinds are lists of texts, in {str(one)[:60]}")
+        if not all(isinstance(one.get(sign, False), bool) for sign in ("documented", "authentication")):
+            raise ConfigError(f"{place}: documented and authentication are true or false, in [[source]] {name[:40]!r}")
+        weight = SOURCES[min(names.setdefault(name, len(names)), len(SOURCES) - 1)]
+        found.append(Source(name, weight, tuple(tools), tuple(kinds), bool(one.get("documented")), bool(one.get("authentication"))))
+    return tuple(found)
+
+
+def source_of(known: Sequence[Source], tool: str, kind: str) -> Source:
+    """The source of an output by its tool and its shape; one of no name where none fits."""
+    for one in known:
+        if (not one.kinds or kind in one.kinds) and (not one.tools or any(fnmatchcase(tool, pattern) for pattern in one.tools)):
+            return one
+    return Source("", SOURCES[-1] if known else WHOLE)
 
 
 def base(score: int, best: int) -> int:

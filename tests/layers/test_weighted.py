@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,8 +22,11 @@ from byref.layers.weighted import (
     base,
     explained,
     of_vectors,
+    source_of,
+    sources,
     weigh,
 )
+from byref.proxy.errors import ConfigError
 
 HUNDRED_HOURS = 100 * 3600
 
@@ -97,3 +102,41 @@ def test_the_explanation_holds_every_factor() -> None:
             product = product * factor
         assert one["score"] == product // 10_000 ** len(one["factors"])
     assert told["score"] == first["score"] + 3 * second["score"] // 10
+
+
+def test_outputs_are_mapped_to_sources_by_tool_and_kind() -> None:
+    known = sources(tomllib.loads("""
+[[source]]
+name = "code"
+tools = ["Read", "Grep"]
+[[source]]
+name = "web"
+tools = ["mcp__*__search"]
+kinds = ["json"]
+documented = true
+[[source]]
+name = "logs"
+kinds = ["log", "tests"]
+[[source]]
+name = "code"
+tools = ["Glob"]
+[[source]]
+name = "notes"
+tools = ["Note"]
+[[source]]
+name = "mail"
+tools = ["Mail"]
+"""), "sources.toml")
+    asked = [("Read", "code"), ("Glob", "text"), ("mcp__exa__search", "json"), ("mcp__exa__search", "text"), ("Bash", "log"),
+             ("Note", "text"), ("Mail", "text"), ("Bash", "text")]
+    assert [source_of(known, *one)[:2] for one in asked] == [
+        ("code", 4_000), ("code", 4_000), ("web", 3_000), ("", 1_000), ("logs", 2_000), ("notes", 1_000), ("mail", 1_000), ("", 1_000)]
+    assert source_of(known, "mcp__exa__search", "json").documented and not source_of(known, "Read", "code").documented
+    assert source_of((), "Read", "code").weight == 10_000 and sources({}, "sources.toml") == ()
+
+
+@pytest.mark.parametrize("text", ["[source]\nname = 'a'", "[[sources]]", "[[source]]\ntools = ['a']", "[[source]]\nname = 'a'\ntools = 'b'",
+                                  "[[source]]\nname = 'a'\nweight = 3", "[[source]]\nname = 'a'\ndocumented = 1"])
+def test_a_file_of_sources_that_cannot_be_used_is_told(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"sources\.toml"):
+        sources(tomllib.loads(text), "sources.toml")
