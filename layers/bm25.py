@@ -1,11 +1,13 @@
 """Words, by BM25 over chunks: identifier-aware tokens, pairs of characters where a script puts no blanks, light stems; integers alone.
 
-Robertson, Zaragoza: The Probabilistic Relevance Framework (2009), k1 = 1.2, b = 0.75, in 1/1024. Postings take new outputs without a
-rebuild (`segments`). What is alike comes newest first.
+Robertson, Zaragoza: The Probabilistic Relevance Framework (2009), k1 = 1.2, b = 0.75, in 1/1024. A chunk's score is its own plus that of
+it together with the chunks right before and after (after Callan, Passage-Level Evidence in Document Retrieval, SIGIR 1994): chunks cut
+texts apart, and what is asked for often stands beside. Postings take new outputs without a rebuild (`segments`). What is alike comes
+newest first.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from threading import Event
@@ -19,15 +21,20 @@ from byref.proxy.query import AS_IT_IS, LONGEST, pieces
 from byref.proxy.text import project, short_hash, terms_by_line
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     import numpy as np
     from numpy.typing import NDArray
 
     from byref.layers.contract import Budget, Scope
     from byref.proxy.query import Query
 
-VERSION = "1"  # of chunks, tokens and stems
+    Postings: TypeAlias = dict[int, list[tuple[int, NDArray[np.uint32], NDArray[np.uint8]]]]  # by key: segment, chunks, how often
+
+VERSION = "2"  # of chunks, tokens and stems
 TERMS = 64  # of a query: the rarest
 UNIT = 1024
+AROUND = 5  # times as many chunks as are asked for get their surroundings looked at: the best by their own words
 MISSING = "numpy is not installed: pip install 'byref[search]'"
 
 
@@ -66,7 +73,7 @@ class Bm25:
         places = [0] * len(query.terms)
         segments = [(segment, _allowed(segment, scope)) for segment in self._segments.all()]
         total, length = 0, 0
-        found: dict[int, list[tuple[int, NDArray[np.uint32], NDArray[np.uint8]]]] = {}
+        found: Postings = {}
         for number, (segment, mask) in enumerate(segments):
             total += int(mask.sum())
             length += int(segment.length[mask].sum(dtype=np.int64))
@@ -81,14 +88,16 @@ class Bm25:
                 places[bit] = often.get(one, 0)
         average = max(1, length // max(1, total))
         scores = [np.zeros(len(segment.blob), np.int64) for segment, _ in segments]
+        weights: dict[int, int] = {}
         for one in sorted(often, key=lambda one: (often[one], one))[:TERMS]:
             if budget.late():
                 break
-            weight = idf(total, often[one]) * max(query.terms[bit].factor * query.terms[bit].weight for bit in by_key[one]) // AS_IT_IS
+            weights[one] = weight = idf(total, often[one]) * max(query.terms[bit].weight for bit in by_key[one]) // AS_IT_IS
             for number, posts, counts in found[one]:
-                tf = counts.astype(np.int64)
-                around = 3 * average + 9 * segments[number][0].length[posts].astype(np.int64)
-                scores[number][posts] += weight * ((22 * UNIT * average) * tf // (10 * average * tf + around))
+                lengths = segments[number][0].length[posts].astype(np.int64)
+                scores[number][posts] += weight * _saturated(counts.astype(np.int64), lengths, average)
+        if not budget.late():
+            _add_surroundings(segments, scores, found, weights, max(1, total), AROUND * budget.hits)
         hits = _best(segments, scores, found, by_key, scope, budget.hits)
         known = self.indexed()
         searched = frozenset(blob for blob in scope.held if blob in known)
@@ -158,8 +167,8 @@ def stem(word: str) -> str:
     """A word without the endings of English that change no meaning; anything else as it is."""
     if len(word) < 4 or not (word.isascii() and word.isalpha()):
         return word
-    if word.endswith("ies") and len(word) > 4:
-        word = word[:-3] + "y"
+    if (word.endswith("ies") and len(word) > 4) or word.endswith("ie"):
+        word = word[:word.rindex("ie")] + "y"  # the plural without its s, as queries have it, too
     elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
         word = word[:-1]
     for ending in ("ing", "ed"):
@@ -185,6 +194,44 @@ def idf(total: int, often: int) -> int:
     return result
 
 
+def _saturated(counts: NDArray[np.int64], lengths: NDArray[np.int64], average: int) -> NDArray[np.int64]:
+    """BM25's share of a term that stands so often in texts so long, in 1/1024."""
+    shares: NDArray[np.int64] = (22 * UNIT * average) * counts // (10 * average * counts + 3 * average + 9 * lengths)
+    return shares
+
+
+def _add_surroundings(segments: Sequence[tuple[Segment, NDArray[np.bool_]]], scores: Sequence[NDArray[np.int64]],
+                      found: Postings, weights: Mapping[int, int], total: int, count: int) -> None:
+    """Adds to the best chunks of each segment what they score as one text with their neighbours in the same blob."""
+    import numpy as np
+    beside = [segment.blob[1:] == segment.blob[:-1] for segment, _ in segments]
+    length = 0
+    for (segment, mask), same in zip(segments, beside, strict=True):
+        pairs = segment.length[1:].astype(np.int64) + segment.length[:-1]
+        length += int(segment.length[mask].sum(dtype=np.int64)) + int(pairs[same & mask[1:]].sum())
+    average = max(1, length // total)
+    for number, (segment, _) in enumerate(segments):
+        own = scores[number]
+        chosen = np.flatnonzero(own >= _least(own, count))
+        before, after = np.concatenate(([False], beside[number])), np.concatenate((beside[number], [False]))
+        around = np.stack((np.where(before[chosen], chosen - 1, -1), chosen, np.where(after[chosen], chosen + 1, -1)))  # -1: none
+        lengths = np.where(around >= 0, segment.length[around].astype(np.int64), 0).sum(axis=0)
+        added = np.zeros(len(chosen), np.int64)
+        for one, weight in weights.items():
+            for where, posts, counts in found[one]:
+                if where == number:
+                    places = np.minimum(np.searchsorted(posts, np.maximum(around, 0).astype(np.uint32)), len(posts) - 1)
+                    held = np.where((posts[places] == around) & (around >= 0), counts[places], 0).astype(np.int64).sum(axis=0)
+                    added += weight * _saturated(held, lengths, average)
+        own[chosen] += added
+
+
+def _least(scores: NDArray[np.int64], count: int) -> int:
+    """The score that so many chunks reach, 1 where fewer have any."""
+    import numpy as np
+    return max(1, int(np.partition(scores, len(scores) - count)[len(scores) - count])) if len(scores) > count else 1
+
+
 def _allowed(segment: Segment, scope: Scope) -> NDArray[np.bool_]:
     """Which chunks of a segment lie in the scope."""
     import numpy as np
@@ -203,17 +250,13 @@ def _postings(segment: Segment, one: int) -> tuple[NDArray[np.uint32], NDArray[n
 
 
 def _best(segments: Sequence[tuple[Segment, NDArray[np.bool_]]], scores: Sequence[NDArray[np.int64]],
-          found: dict[int, list[tuple[int, NDArray[np.uint32], NDArray[np.uint8]]]], by_key: dict[int, list[int]], scope: Scope,
-          count: int) -> list[Hit]:
+          found: Postings, by_key: dict[int, list[int]], scope: Scope, count: int) -> list[Hit]:
     """The best chunks; ties are resolved by time and place before anything is cut."""
     import numpy as np
     rows: list[tuple[int, int, int, int, int, int]] = []
     for number, own in enumerate(scores):
-        least = 1
-        if len(own) > count:
-            least = max(1, int(np.partition(own, len(own) - count)[len(own) - count]))
         segment = segments[number][0]
-        for at in np.flatnonzero(own >= least).tolist():
+        for at in np.flatnonzero(own >= _least(own, count)).tolist():
             held = scope.held[segment.blobs[int(segment.blob[at])]]
             rows.append((-int(own[at]), held.age, held.part, int(segment.start[at]), number, at))
     rows.sort()

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 TERMS = 400  # of a query; more come from pasted text, whose rest adds nothing
 LONGEST = 100  # characters of a term
 AS_IT_IS = 1000  # thousandths: what a word weighs that was given no weight
+LIKE = 64 << 10  # characters of a stretch of text whose words are counted
+READ = 8000  # and of its start that a model reads
+OFTEN = 8  # times that a word in it counts at most
+EXACT = 4096  # bytes up to which it is looked for to the letter
 HEAVIEST = 100  # weight; beyond it the rest of the query would be rounded away
 _LOOSE = 4  # characters from which on a word stands for longer ones that begin with it
 # Han, kana, Hangul, Thai, Lao, Khmer, Myanmar: words are not set apart by blanks, or not as they are asked for.
@@ -49,7 +53,8 @@ class Query:
     """text: as it was given, without blanks around it and words of weight 0. compiled: of a query that is a pattern.
 
     fault: why it is none. weights: of words, in lower case and in order, in thousandths: 1000 as it is, 0 out. whole: the text with
-    the words of weight 0, for a model that reads them and leaves them out of its scores.
+    the words of weight 0, for a model that reads them and leaves them out of its scores. apart: of a query for what is like a stretch
+    of a stored output, that stretch, as (digest, start, end) in bytes: it is no answer.
     """
 
     text: str
@@ -60,10 +65,15 @@ class Query:
     terms: tuple[Term, ...]
     weights: tuple[tuple[str, int], ...] = ()
     whole: str = ""
+    apart: tuple[tuple[str, int, int], ...] = ()
 
     def without_terms(self) -> Query:
         """The same, to be looked for as a whole alone."""
-        return Query(self.text, self.exact, self.compiled, self.fault, self.tokens, (), self.weights, self.whole)
+        return self.with_terms(())
+
+    def with_terms(self, terms: tuple[Term, ...]) -> Query:
+        """The same with other terms."""
+        return Query(self.text, self.exact, self.compiled, self.fault, self.tokens, terms, self.weights, self.whole, self.apart)
 
 
 def met(query: Query, bits: int) -> tuple[str, ...]:
@@ -108,6 +118,29 @@ def parse(text: str, weights: Mapping[str, float] | None = None) -> Query:
     if given and not tokens:
         raise Invalid("all words of the query weigh 0, so that nothing is left to look for: leave one of them a weight")
     return Query(left, exact, None, fault, tuple(tokens), terms, tuple(sorted(given.items())), asked)
+
+
+def like(text: str, apart: Sequence[tuple[str, int, int]], weights: Mapping[str, float] | None = None) -> Query:
+    """The query for what is like a stretch of text: its words, in the order in which they are likely to tell, each as heavy as it is often.
+
+    apart: as in `Query`. weights: as in `parse`, and raises as that does.
+    """
+    asked = text[:LIKE].strip()
+    counts: dict[str, int] = {}
+    for _, word in _placed(asked):
+        counts[word] = counts.get(word, 0) + 1
+    tokens = _tokens(asked)
+    given = _weights(weights, tokens) if weights else {}
+    tokens = [token for token in tokens if given.get(token.lower()) != 0]
+    tokens.sort(key=lambda token: -min(len(token), 16) * min(counts[token], 4) * (1 if any(map(str.isdigit, token)) else 2))
+    del tokens[TERMS:]
+    terms = []
+    for term in _terms(tokens, given):
+        often = sum(counts[token] for number, token in enumerate(tokens) if term.tokens >> number & 1)
+        terms.append(Term(term.form, term.tokens, term.factor, term.edged, term.loose, term.weight * min(often, OFTEN)))
+    exact = _bytes(asked)
+    return Query(asked[:READ], exact if len(exact) <= EXACT else b"", None, "", tuple(tokens), tuple(terms), tuple(sorted(given.items())),
+                 asked[:READ], tuple(apart))
 
 
 def weighed(text: str, weights: Sequence[tuple[str, int]]) -> Iterator[tuple[int, int, int]]:
@@ -191,7 +224,7 @@ def _terms(tokens: Sequence[str], weights: Mapping[str, int]) -> tuple[Term, ...
                 continue
             edged = form[0] < 128
             stem, loose = form, edged and len(form) >= _LOOSE and form.isalpha()
-            if loose and not (whole and len(inside) > 1) and form.endswith(b"s") and not form.endswith(b"ss"):
+            if loose and not (whole and len(inside) > 1) and form.endswith(b"s") and not form.endswith((b"ss", b"us", b"is")):
                 stem = form[:-1]  # what is asked for in the plural stands there in the singular, too
             bits, factor, _, _, most = found.get(stem, (0, 0, False, False, 0))
             found[stem] = bits | 1 << number, max(factor, 2 if whole and len(inside) > 1 else 1), edged, loose, max(most, weight)

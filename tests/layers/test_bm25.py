@@ -94,6 +94,7 @@ def test_taking_in_twice_changes_nothing_and_a_cancelled_batch_writes_nothing(wo
 
 def test_numbers_are_integers_by_the_formula() -> None:
     assert idf(1000, 1000) < idf(1000, 10) < idf(1000, 1) and abs(idf(1000, 0) / 1024 - 10.97) < .01
+    assert stem("bodies") == stem("bodie") == stem("body") == "body"
     assert (stem("caching"), stem("cached"), stem("caches"), stem("queries"), stem("class"), stem("x1s")) == (
         "cach", "cach", "cach", "query", "class", "x1s")
 
@@ -109,3 +110,18 @@ def test_a_weight_multiplies_what_a_word_adds_and_0_takes_it_out(world: Any, bud
     plain = scores()
     doubled = scores(alpha=2)
     assert doubled["b"] == plain["b"] and abs(doubled["a"] - 2 * plain["a"]) <= 2 and scores(bravo=0).keys() == {"a"}
+
+
+def test_a_chunk_scores_with_what_stands_beside_it_in_its_own_output(world: Any, budget: Budget) -> None:
+    filler = "".join(f"word{n} of a line that fills the page up to where it is cut\n" for n in range(7))
+    here, bm25 = world({"together": f"alpha {filler}\nbravo {filler}", "a": f"alpha {filler}", "b": f"bravo {filler}"}), layer(None)
+    bm25.apply(here.added(), (), Event())
+    found = bm25.search(parse("alpha bravo"), here.scope, budget)
+    assert here.names(found)[:2] == ["together", "together"], "neither chunk holds both words, but each stands beside the other"
+
+
+@pytest.mark.parametrize("word", ["status", "analysis", "bodies", "queries", "series", "pools"])
+def test_a_word_is_found_as_it_is_written_whatever_its_ending(world: Any, budget: Budget, word: str) -> None:
+    here, bm25 = world({"a": f"the {word} of it\n"}), layer(None)
+    bm25.apply(here.added(), (), Event())
+    assert bm25.search(parse(word), here.scope, budget).hits
