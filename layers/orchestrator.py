@@ -49,6 +49,14 @@ class Answer:
     micros: int = 0
     asked: str = "original"
 
+    def cut(self, count: int) -> Answer:
+        """With so many of its best hits."""
+        held = self.contribution
+        if len(held.hits) <= count:
+            return self
+        contribution = Contribution(held.hits[:count], held.searched, held.whole, held.places, held.faults, held.note, held.uncovered)
+        return Answer(self.name, self.version, self.status, contribution, self.note, self.micros, self.asked)
+
 
 def load(folder_of: Callable[[str], str | None], log: Log) -> list[Layer]:
     """All layers there are, for one scope. folder_of: where a layer of that name may keep files. One that cannot be loaded is logged."""
