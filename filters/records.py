@@ -169,8 +169,8 @@ def table(records: Sequence[tuple[Path, Record]], write: Write, index: Sequence[
     return out
 
 
-def _bare(text: str) -> bool:
-    """Whether a string can stand without its quotes and be taken for nothing else."""
+def is_bare(text: str) -> bool:
+    """Whether a string that is not empty can stand without its quotes and be taken for nothing else."""
     first = text[:1]
     if first in '"[{ ' or text[-1] == " " or "|" in text:
         return False
@@ -195,7 +195,7 @@ def _flatten(record: Record, prefix: str, path: Path, depth: int, cells: dict[st
         elif isinstance(value, str):
             text = write(value)
             if len(text) <= _CELL:
-                cells[name] = text if _bare(text) else f'"{text}"'
+                cells[name] = text if is_bare(text) else f'"{text}"'
             else:
                 large.append((name, (*path, ordinal), value))
         elif isinstance(value, tuple) and 0 < len(value) <= _WIDE and depth < 2:

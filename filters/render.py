@@ -249,7 +249,7 @@ def _gap(cut: _Cut, part: Part, i: int, j: int, nameable: dict[str, int], plan: 
             del nameable[term]
     prefix = "" if cut.main else part.name + ":"
     what = f" {count} {units.name}" if units.name != "lines" and count else ""
-    failures += _records(units, i, j) if units.rendered else 0
+    failures += _records(units, i, j) if units.rendered and not units.calm else 0
     if failures:
         what += f" {failures} failures" if failures > 1 else " 1 failure"
     cut.fewer -= 8 + len(what) // 4 + sum(map(len, said)) // 3

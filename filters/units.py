@@ -42,6 +42,7 @@ class Units:
     sizes: characters of each unit; None is the length of its text and a newline.
     strictness: percent of the plan's threshold that applies: 0 keeps all that was not shown yet, as where the caller
         narrowed the output already; above 100 where little of a kind is ever used.
+    calm: no rank tells of a failure: MUST is what always stands of records that went well.
     """
 
     texts: list[str]
@@ -64,6 +65,7 @@ class Units:
     marked: list[int] = field(default_factory=list)
     sizes: list[int] | None = None
     strictness: int = 100
+    calm: bool = False
 
 
 class Shape(Protocol):

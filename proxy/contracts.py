@@ -64,6 +64,8 @@ else:
         return make
 
 
+DERIVED = "; derived=byref"  # a parameter of the media type (RFC 9110, 8.3.1)
+
 # -- what a call returned ---------------------------------------------------------------------------
 
 class Source(Protocol):
@@ -90,11 +92,18 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One named part of an output: stdout, stderr, a content block, structuredContent, a file."""
+    """One named part of an output: stdout, stderr, a content block, structuredContent, a file.
+
+    derived: it was made of another part, as its media type says: search sees it, and fetch gives it where it is named alone.
+    """
 
     name: str
     media: str
     blob: Blob
+
+    @property
+    def derived(self) -> bool:
+        return DERIVED in self.media
 
 
 @dataclass(frozen=True, slots=True)

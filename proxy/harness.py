@@ -1,13 +1,16 @@
 """What an adapter of a harness says of hooks and of lists of MCP servers. See adapters/harnesses."""
 from __future__ import annotations
 
-from byref.proxy.contracts import Protocol, dataclass
+from byref.proxy.contracts import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Protocol
 
     from byref.proxy.contracts import Json
+else:
+    Protocol = object
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     Arguments: TypeAlias = Mapping[str, Json]
 
-DERIVED = "derived"  # a parameter of the media type of a part that was made of another one: search sees it, fetch of all leaves it out
-
 
 @dataclass(frozen=True, slots=True)
 class Argument:

@@ -4,13 +4,14 @@ from __future__ import annotations
 import re
 
 from byref.filters.failures import mark, suspects
+from byref.filters.layouts import laid
 from byref.filters.narrow import command
-from byref.filters.scanner import REPR, Document, Level
+from byref.filters.scanner import REPR, Document, Level, read
 from byref.filters.sheet import Sheet
 from byref.filters.steering import demote
 from byref.filters.units import Units
 from byref.filters.vast import SIZE, vast
-from byref.proxy.contracts import Call
+from byref.proxy.contracts import Call, Layout
 from byref.proxy.errors import Invalid
 
 # repr() of an MCP CallToolResult or of a list of its blocks
@@ -40,6 +41,10 @@ class Json:
     def units(self, text: str, call: Call) -> Units | None:
         sheet = Sheet(text)
         try:
+            if call.layout is not None and not call.is_error and _laid(sheet, text, call.layout, call):
+                units = sheet.units()
+                units.calm = True
+                return units
             done = _result(sheet, text) if _RESULT.match(text) else _plain(sheet, text)
         except (RecursionError, Invalid):
             return None
@@ -50,6 +55,21 @@ class Json:
             mark(units, suspects(units.texts))
         demote(units)
         return units
+
+
+def _laid(sheet: Sheet, text: str, layout: Layout, call: Call) -> bool:
+    """One JSON value by its tool's layout."""
+    document = Document(text)
+    start = len(document.text) - len(document.text.lstrip(" \t\r\n\ufeff"))
+    found = read(document.text, start, document.literal) if document.text[start:start + 1] in ("{", "[") else None
+    if found is None:
+        return False
+    value, end, complete = found
+    if not complete or document.text[end:].strip():
+        return False
+    document.know(-1, [(start, start, start, end)])
+    document.whole = sheet.places.pure = True
+    return laid(sheet, document, value, layout, call)
 
 
 def _plain(sheet: Sheet, text: str) -> bool:

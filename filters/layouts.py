@@ -1,0 +1,216 @@
+"""JSON by a layout: the members that a tool's adapter says matter, a row a record, and one gap for all others.
+
+A cell is written as in any table of records (see records.py). Of a list its first elements stand, and in brackets how many there are,
+with `+` where the API says that it cut the list.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from byref.filters.prose import running
+from byref.filters.records import Path, Record, heading, is_bare, short
+from byref.filters.scanner import Document, Number, Value
+from byref.filters.sheet import Sheet
+from byref.filters.units import ANCHOR, HIDDEN, MUST, PLAIN
+from byref.proxy.contracts import Call, Column, Layout
+
+_CELL = 240  # characters of a cell: a longer one is cut off at a word, and the gap holds the rest
+_ALSO = 120  # characters of names of members that stand nowhere else
+_FIRM, _ROW, _PROSE = 80, 24, -24  # quarters of worth: a sentence stands for what is asked in it alone
+_BEST = 2  # pieces of the texts of one record among many
+_WORD = re.compile(r"[^\W_]{3,}")
+_COMMON = frozenset(["the", "and", "for", "with", "from", "that", "this", "into", "are", "was", "not", "per"])
+
+
+def laid(sheet: Sheet, document: Document, root: Value, layout: Layout, call: Call) -> bool:
+    """Adds the units of one JSON value; False, and nothing is added, where it is not of this layout."""
+    path: Path = (*sheet.places.prefix(document), 0)
+    found = _member(root, path, layout.records)
+    if found is None:
+        return False
+    value, place = found
+    records: list[tuple[Path, Record]]
+    if not layout.records and isinstance(value, tuple):
+        records = [(place, value)]
+    elif isinstance(value, list) and value and all(isinstance(item, tuple) for item in value):
+        records = [((*place, i), item) for i, item in enumerate(value) if isinstance(item, tuple)]
+    else:
+        return False
+    known = [column for column in layout.firm if any(_member(record, at, column.path.partition("[]")[0]) for at, record in records)]
+    if not known or (layout.firm[0] not in known):
+        return False
+    shown = _top(sheet, document, root, path, layout)
+    shown += _rows(sheet, document, records, place, layout, _asked(call))
+    _rest(sheet, document, records, place, layout, shown)
+    return True
+
+
+def _top(sheet: Sheet, document: Document, root: Value, path: Path, layout: Layout) -> int:
+    """One line of members outside of the records. Returns the characters that it shows."""
+    cells: list[str] = []
+    at: Path | None = None
+    for name in layout.top:
+        found = _member(root, path, name)
+        if found is not None:
+            cells.append(f"{heading(name)}={_cell(document, found[0])}")
+            at = at or found[1]
+    if at is None:
+        return 0
+    sheet.add("|".join(cells), document, at, rank=MUST, worth=_FIRM)
+    return sum(map(len, cells))
+
+
+def _asked(call: Call) -> frozenset[str]:
+    """The words of a call that a text can meet."""
+    found: set[str] = set()
+    held = [call.arguments, call.intent]
+    while held:
+        value = held.pop()
+        if isinstance(value, str):
+            found.update(word for word in _WORD.findall(value.lower()) if word not in _COMMON)
+        elif isinstance(value, Mapping):
+            held += value.values()
+        elif isinstance(value, (list, tuple)):
+            held += value
+    return frozenset(found)
+
+
+def _rows(sheet: Sheet, document: Document, records: list[tuple[Path, Record]], place: Path, layout: Layout, asked: frozenset[str]) -> int:
+    one = not layout.records
+    columns = [column for column in (*layout.firm, *layout.columns) if any(_text(document, record, column) for _, record in records)]
+    firm = [column for column in columns if column in layout.firm]
+    rest = [column for column in columns if column not in firm]
+    size = 0
+    sheet.places.loose.add(place)
+    if not one:
+        names = "|".join(map(_title, columns))
+        title = f"{layout.records}[{len(records)} {{{names}}}]"
+        sheet.add(title, document, place, rank=MUST, worth=_FIRM, source=" ".join(map(_title, columns)))
+    for i, (at, record) in enumerate(records):
+        cells = [_text(document, record, column) for column in firm]
+        others = [_text(document, record, column) for column in rest]
+        if one:
+            cells = [f"{_title(column)}={cell}" for column, cell in zip(firm, cells, strict=True) if cell]
+            others = [f"{_title(column)}={cell}" for column, cell in zip(rest, others, strict=True) if cell]
+        row = "|".join(cells)
+        sheet.add(row if one else f" {i}: {row}", document, at, rank=MUST, worth=_FIRM, count=1, source=row)
+        size += len(row)
+        text = "|".join(others).rstrip("|")
+        if text:
+            sheet.add(f"|{text}", document, at, rank=ANCHOR, worth=_ROW, glued=1, source=text)
+            size += len(text)
+        size += _prose(sheet, document, record, at, "" if one else f"{i}.", layout, asked)
+    return size
+
+
+def _prose(sheet: Sheet, document: Document, record: Record, at: Path, index: str, layout: Layout, asked: frozenset[str]) -> int:
+    """The texts of a record in pieces of a few sentences. Of one record they stand; of many, what meets most words that were asked."""
+    before = len(sheet.texts)
+    for name in layout.prose:
+        found = _member(record, at, name)
+        if found is None:
+            continue
+        value, place = found
+        label = f"  {index}{heading(name)}:"
+        if isinstance(value, tuple) and (words := running(value)):
+            sheet.index(document, words, place, label, 0, _PROSE)
+        elif isinstance(value, str) and not isinstance(value, Number) and value:
+            sheet.string(document, value, place, label, 0, _PROSE, 0)
+    added = range(before, len(sheet.texts))
+    met = {k: len(asked & set(_WORD.findall(sheet.texts[k].lower()))) for k in added} if layout.records else {}
+    best = sorted([k for k in met if met[k]], key=lambda k: (-met[k], k))[:_BEST]
+    for k in added:
+        sheet.worth[k] = _ROW if not layout.records or k in best else _PROSE
+        sheet.rank[k] = ANCHOR if k in best else PLAIN
+    return sum(map(len, sheet.texts[before:]))
+
+
+def _rest(sheet: Sheet, document: Document, records: list[tuple[Path, Record]], place: Path, layout: Layout, shown: int) -> None:
+    """What no row shows, as one gap, below the names of members that it holds."""
+    told = {column.path.partition(".")[0].removesuffix("[]") for column in (*layout.firm, *layout.columns)}
+    told |= {name.partition(".")[0] for name in layout.prose}
+    names: dict[str, None] = {}
+    room = _ALSO
+    for key, value in records[0][1]:
+        name = heading(document.write(key))
+        if key not in told and value not in (None, "", [], ()) and len(name) < room:
+            names[name] = None
+            room -= len(name) + 1
+    if names:
+        sheet.add(f" also: {' '.join(names)}", document, place, -2, rank=ANCHOR, worth=0, source="")
+    sheet.add("", document, place, rank=HIDDEN)
+    sheet.sizes[len(sheet.texts) - 1] = max(0, len(sheet.places.text) - shown)
+
+
+def _member(value: Value, path: Path, name: str) -> tuple[Value, Path] | None:
+    """What lies at a dotted path, with its ordinals; None where it is missing."""
+    for step in filter(None, name.split(".")):
+        if not isinstance(value, tuple):
+            return None
+        for i, (key, item) in enumerate(value):
+            if key == step:
+                value, path = item, (*path, i)
+                break
+        else:
+            return None
+    return value, path
+
+
+def _each(value: Value, names: list[str]) -> list[Value]:
+    """What lies at a path with lists in it, in order; what is missing or null is left out."""
+    found = _member(value, (), names[0])
+    if found is None or found[0] is None:
+        return []
+    if len(names) == 1:
+        return [found[0]]
+    if not isinstance(found[0], list):
+        return []
+    return [one for item in found[0] for one in _each(item, [names[1].removeprefix("."), *names[2:]])]
+
+
+def _title(column: Column) -> str:
+    return heading(column.name or column.path.replace("[]", "").rpartition(".")[2])
+
+
+def _text(document: Document, record: Record, column: Column) -> str:
+    """A cell; empty where the member is missing."""
+    names = column.path.split("[]")
+    if len(names) == 1:
+        found = _member(record, (), column.path)
+        if found is None:
+            return ""
+        if column.flag:
+            return _title(column) if found[0] is True else ""
+        return _cell(document, found[0])
+    listed = _member(record, (), names[0])
+    if listed is None:
+        return ""
+    if not isinstance(listed[0], list):
+        return _cell(document, listed[0])
+    texts = [_cell(document, one) for one in _each(record, names)]
+    cut = _member(record, (), column.also)[0] if column.also and _member(record, (), column.also) else None  # type: ignore[index]
+    text = "; ".join(texts[:column.most or len(texts)])
+    if len(text) > _CELL:
+        text = _short(text)
+    if column.most < len(listed[0]) or cut is True:
+        text += f" ({len(listed[0])}{'+' * (cut is True)})"
+    if cut is True:
+        text += f" {heading(column.also)}"
+    return text or "[]"
+
+
+def _cell(document: Document, value: Value) -> str:
+    """A value in one line, as it is written."""
+    if isinstance(value, str) and not isinstance(value, Number):
+        text = document.write(value)
+        if not text or not is_bare(text):
+            text = f'"{text}"'
+        return text if len(text) <= _CELL else _short(text)
+    text = short(value, _CELL, document.write) or ""
+    return text or "…"
+
+
+def _short(text: str) -> str:
+    at = text.rfind(" ", 0, _CELL)
+    return text[:at if at > _CELL // 2 else _CELL] + "…"
