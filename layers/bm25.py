@@ -17,7 +17,7 @@ from byref.layers.chunking import chunks
 from byref.layers.contract import GENERATE, WHOLE, WORDS, Added, Contribution, Hit, LayerStatus, Span
 from byref.layers.segments import Chunk, Segment, Segments, build
 from byref.proxy.errors import Corrupt, Unknown
-from byref.proxy.query import AS_IT_IS, LONGEST, pieces
+from byref.proxy.query import AS_IT_IS, LONGEST, pieces, within_stretch
 from byref.proxy.text import project, short_hash, terms_by_line
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Postings: TypeAlias = dict[int, list[tuple[int, NDArray[np.uint32], NDArray[np.uint8]]]]  # by key: segment, chunks, how often
 
 VERSION = "2"  # of chunks, tokens and stems
-TERMS = 64  # of a query: the rarest
+TERMS = 64  # of a query: the rarest; of one for what is like a text, those that weigh most there and here
 UNIT = 1024
 AROUND = 5  # times as many chunks as are asked for get their surroundings looked at: the best by their own words
 MISSING = "numpy is not installed: pip install 'byref[search]'"
@@ -71,7 +71,7 @@ class Bm25:
         for bit, term in enumerate(query.terms):
             by_key.setdefault(key(stem(term.form.decode("utf-8", "surrogatepass"))), []).append(bit)
         places = [0] * len(query.terms)
-        segments = [(segment, _allowed(segment, scope)) for segment in self._segments.all()]
+        segments = [(segment, _allowed(segment, scope, query)) for segment in self._segments.all()]
         total, length = 0, 0
         found: Postings = {}
         for number, (segment, mask) in enumerate(segments):
@@ -88,11 +88,12 @@ class Bm25:
                 places[bit] = often.get(one, 0)
         average = max(1, length // max(1, total))
         scores = [np.zeros(len(segment.blob), np.int64) for segment, _ in segments]
+        heavy = {one: idf(total, count) * max(query.terms[bit].weight for bit in by_key[one]) // AS_IT_IS for one, count in often.items()}
         weights: dict[int, int] = {}
-        for one in sorted(often, key=lambda one: (often[one], one))[:TERMS]:
+        for one in sorted(often, key=lambda one: (-heavy[one] if query.apart else often[one], one))[:TERMS]:
             if budget.late():
                 break
-            weights[one] = weight = idf(total, often[one]) * max(query.terms[bit].weight for bit in by_key[one]) // AS_IT_IS
+            weights[one] = weight = heavy[one]
             for number, posts, counts in found[one]:
                 lengths = segments[number][0].length[posts].astype(np.int64)
                 scores[number][posts] += weight * _saturated(counts.astype(np.int64), lengths, average)
@@ -232,11 +233,16 @@ def _least(scores: NDArray[np.int64], count: int) -> int:
     return max(1, int(np.partition(scores, len(scores) - count)[len(scores) - count])) if len(scores) > count else 1
 
 
-def _allowed(segment: Segment, scope: Scope) -> NDArray[np.bool_]:
-    """Which chunks of a segment lie in the scope."""
+def _allowed(segment: Segment, scope: Scope, query: Query) -> NDArray[np.bool_]:
+    """Which chunks of a segment lie in the scope, and not in a stretch that the query asks for the like of."""
     import numpy as np
     there = np.fromiter((blob in scope.held for blob in segment.blobs), bool, len(segment.blobs))
     chosen: NDArray[np.bool_] = there[segment.blob]
+    if query.apart:
+        stretch, digests = within_stretch(query), {blob for blob, _, _ in query.apart}
+        held = np.fromiter((blob in digests for blob in segment.blobs), bool, len(segment.blobs))[segment.blob]
+        for at in np.flatnonzero(held & chosen).tolist():
+            chosen[at] = not stretch(segment.blobs[int(segment.blob[at])], int(segment.start[at]), int(segment.end[at]))
     return chosen
 
 

@@ -37,7 +37,7 @@ class Names:
         self._known: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {}
 
     def applies(self, scope: Scope, query: Query) -> bool:
-        return query.compiled is None and bool(query.tokens) and not scope.named
+        return query.compiled is None and bool(query.tokens) and not scope.named and not query.apart
 
     def status(self, scope: Scope) -> LayerStatus:
         return LayerStatus(self.name, self.version, GENERATE, "catalog", "output", WHOLE, "a command, a path, words of it",

@@ -81,6 +81,8 @@ class Ranked(NamedTuple):
 def route(query: Query) -> str:
     """How a query is ranked: as a string that stands somewhere, or by words and meaning."""
     text = query.text
+    if query.apart:  # what is like a stretch of text, whatever stands in it
+        return CASCADE
     if query.compiled is not None or len(text) <= SHORT or _OPERATORS.search(text):
         return LEXICAL
     tokens = text.split()

@@ -16,6 +16,7 @@ from byref.proxy.text import project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+from byref.proxy.query import within_stretch
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from threading import Event
 
@@ -36,6 +37,7 @@ FLOOR = 2000  # of a hit's cosine: every text is a little like every other (.14 
 RATE = 20_000  # chunks a millisecond
 
 _lock = Lock()
+SHORTEST = 100  # bytes of a chunk, where a text has many
 _tables: dict[str, tuple[Sign, Table | str]] = {}  # by folder: one for all scopes, or why there is none
 
 
@@ -72,21 +74,27 @@ class Static:
                            "words in any order, a question", 2 + scope.total // 500 // RATE, lacking)
 
     def search(self, query: Query, scope: Scope, budget: Budget, candidates: Sequence[Hit] | None = None) -> Contribution:
-        """The chunks that are nearest, each with its cosine in 1/10,000. Raises `Invalid` where the model cannot be used."""
-        table = _table(self._place)
-        vector, length = table.query(project(query.whole[:QUERY]), query.weights)
+        """The chunks that are nearest, each with its cosine in 1/10,000.
+
+        Raises `Invalid` where the model cannot be used, and `Starting` where it is not loaded in time.
+        """
+        table = _in_time(self._place, budget)
+        vector, length = table.query(project(query.whole if query.apart else query.whole[:QUERY]), query.weights)
         if not length[0]:
             return Contribution((), note="no word of the query is known to the model")
         index = self._index().parts()
         fresh = [held for blob, held in scope.held.items() if blob not in index.complete]
         made, finished = self._embedded(table, fresh, index.reached, scope, budget)
         parts = (*index.parts, *parts_of(made).parts)
-        found, done = nearest(parts, vector[0], int(length[0]), scope.held.keys(), budget.hits, budget.late, FLOOR)
-        hits = [(-near.score, scope.held[near.blob].age, scope.held[near.blob].part, near.start, near) for near in found]
+        found, done = nearest(parts, vector[0], int(length[0]), scope.held.keys(), budget.hits + more, budget.late, FLOOR)
+        hits = [(-near.score, scope.held[near.blob].age, scope.held[near.blob].part, near.start, near) for near in found
+                if not query.apart or not stretch(near.blob, near.start, near.end)]
         hits.sort()
         searched = (index.complete | finished) & scope.held.keys()
         if done >= 0:
             searched -= frozenset().union(*(part.blobs for part in parts[done:]))
+        stretch = within_stretch(query)
+        more = sum((end - start) // SHORTEST + 2 for _, start, end in query.apart)  # chunks at most that are no answer
         return Contribution([Hit(Span(near.blob, near.start, near.end), near.score, self.name) for *_, near in hits[:budget.hits]],
                             None if len(searched) == len(scope.held) else searched, done < 0)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from byref.layers.contract import GENERATE, WHOLE, Contribution, Hit, LayerStatus, Span
 from byref.proxy.errors import Corrupt, Unknown
-from byref.proxy.query import AS_IT_IS, met
+from byref.proxy.query import AS_IT_IS, met, within_stretch
 from byref.proxy.scanning import near, scan
 
 TYPE_CHECKING = False
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PLACES = 2000  # best places that are of use
 ALL = 12  # tokens of a query up to which it matters that all are there
+LIKE = 64  # words of a stretch of text that are looked for
 STEP = 1_000_000  # of a score: more than all words together weigh
 FLOOR = 5  # a place that weighs less than so many parts of the best one's weight is chance
 RATE = 300_000  # bytes a millisecond, roughly
@@ -49,6 +50,8 @@ class Text:
         searched: set[str] = set()
         faults: list[str] = []
         wordless = query.without_terms()
+        stretch = within_stretch(query)
+        worded = query if not query.apart else query.with_terms(query.terms[:LIKE])
         for number, held in enumerate(scope.held.values()):
             if number and budget.late():
                 break
@@ -59,7 +62,7 @@ class Text:
                 if start.count(b"\0") * BINARY > len(start):
                     searched.add(held.blob)
                     continue
-                asked = wordless if held.blob in scope.worded else query
+                asked = wordless if held.blob in scope.worded else worded
                 scanned = scan(source, asked, budget.late)
             except (Corrupt, Unknown) as fault:
                 if scope.named:
@@ -75,7 +78,8 @@ class Text:
             pattern = query.compiled is not None
             found += [Hit(Span(held.blob, unit.start, unit.end), 0, "regex" if pattern else "exact" if unit.exact else "words",
                           unit.terms, merged, unit.line, unit.last, 0 if pattern else unit.exact)
-                      for unit, merged in zip(scanned.units, near(scanned.units), strict=True)]
+                      for unit, merged in zip(scanned.units, near(scanned.units), strict=True)
+                      if not query.apart or not stretch(held.blob, unit.start, unit.end)]
         whole = len(searched) == len(scope.held)
         note = f"unreadable: {' '.join(faults[:3])}" if faults else ""
         return Contribution(_ranked(found, query, counts, lines, scope), None if whole else frozenset(searched),

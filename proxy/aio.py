@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from byref.proxy.captured import Captured
-    from byref.proxy.contracts import Clock, Json, Usage, Verified
+    from byref.proxy.contracts import Clock, Json, Layout, Usage, Verified
     from byref.proxy.intake import Output
     from byref.proxy.ledger.report import Report
     from byref.proxy.reader import Found, Page, Status
@@ -30,11 +30,11 @@ class Session:
     async def capture(self, *, tool: str, output: Output, args: Json = None, exit_code: int | None = None, is_error: bool = False,
                       call_id: str | None = None, intent: str = "", said: str = "", budget: int | None = None, raw: bool = False,
                       began: int | None = None, elapsed: float | None = None, media: Mapping[str, str] | None = None,
-                      native: int | None = None, aside: Collection[str] = ()) -> Captured:
+                      native: int | None = None, aside: Collection[str] = (), layout: Layout | None = None) -> Captured:
         return await to_thread(
             self.sync.capture, tool=tool, output=output, args=args, exit_code=exit_code, is_error=is_error, call_id=call_id,
             intent=intent, said=said, budget=budget, raw=raw, began=began, elapsed=elapsed, media=media, native=native,
-            aside=aside)
+            aside=aside, layout=layout)
 
     async def fetch(self, ref: str, at: str | None = None, *, part: str | None = None, max_tokens: int | None = 8000,
                     cursor: str | None = None, encoding: str | None = None) -> Page:
@@ -43,10 +43,20 @@ class Session:
     async def search(self, query: str, refs: Sequence[str] | None = None, *, tool: str | None = None, signature: str | None = None,
                      outcome: str | None = None, kind: str | None = None, since: str | None = None, session: str | None = None,
                      timebox_ms: int = 1000, k: int | None = None, max_tokens: int = 1200, layers: Sequence[str] | None = None,
-                     emphasis: str = "balanced", explain: bool = False, weights: Mapping[str, float] | None = None) -> Found:
+                     emphasis: str = "balanced", explain: bool = False, weights: Mapping[str, float] | None = None,
+                     like: str | None = None) -> Found:
         return await to_thread(self.sync.search, query, refs, tool=tool, signature=signature, outcome=outcome, kind=kind, since=since,
                                session=session, timebox_ms=timebox_ms, k=k, max_tokens=max_tokens, layers=layers, emphasis=emphasis,
-                               explain=explain, weights=weights)
+                               explain=explain, weights=weights, like=like)
+
+    async def similar(self, ref: str, at: str | None = None, *, refs: Sequence[str] | None = None, tool: str | None = None,
+                      signature: str | None = None, outcome: str | None = None, kind: str | None = None, since: str | None = None,
+                      session: str | None = None, timebox_ms: int = 1000, k: int | None = None, max_tokens: int = 1200,
+                      layers: Sequence[str] | None = None, emphasis: str = "balanced", explain: bool = False,
+                      weights: Mapping[str, float] | None = None) -> Found:
+        return await to_thread(self.sync.similar, ref, at, refs=refs, tool=tool, signature=signature, outcome=outcome, kind=kind,
+                               since=since, session=session, timebox_ms=timebox_ms, k=k, max_tokens=max_tokens, layers=layers,
+                               emphasis=emphasis, explain=explain, weights=weights)
 
     async def status(self) -> Status:
         return await to_thread(self.sync.status)

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from byref.proxy.contracts import dataclass
 from byref.proxy.intake import to_bytes, to_text
-from byref.proxy.query import met
+from byref.proxy.query import met, within_stretch
 from byref.proxy.text import estimate, project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from byref.proxy.contracts import Output, Source
     from byref.proxy.query import Query
@@ -87,6 +87,7 @@ def _shown(ranked: Sequence[Place], query: Query, k: int, room: int, around: int
     used, all_fit = 0, True
     for place in ranked:
         unit = place.unit
+    stretch = within_stretch(query)
         beside = here.setdefault((place.output.ref, place.part), [])
         own = place.text(unit.start, unit.end).strip()
         inside = next((block for block in beside if block.start <= unit.start and unit.end <= block.end), None)
@@ -96,7 +97,7 @@ def _shown(ranked: Sequence[Place], query: Query, k: int, room: int, around: int
             continue
         if own in lines:  # the same line again: what it says is shown
             continue
-        start, end, above, below = _span(place, around, beside)
+        start, end, above, below = _span(place, around, beside, stretch)
         block = next((block for block in beside if block.touches(start, end, unit)), None)
         cost = estimate(place.text(start, end)) + 1
         if block is None:
@@ -175,14 +176,15 @@ def _head(hit: Hit, before: str) -> str:
     return f"«{hit.ref} {hit.address} {signs} of {tool}{newer}»\n"
 
 
-def _span(place: Place, around: int, beside: Sequence[Block]) -> tuple[int, int, int, int]:
+def _span(place: Place, around: int, beside: Sequence[Block], stretch: Callable[[str, int, int], bool]) -> tuple[int, int, int, int]:
     """The bytes that are shown for a place, and how many whole lines around it they hold above and below."""
     unit, source = place.unit, place.source
     low, high = max(0, unit.start - _WIDE), min(source.size, unit.end + _WIDE)
     data = source.read(low, high)
     for count in range(around, 0, -1):
         span = _wider(data, unit, low, high == source.size, count) if unit.line else _longer(data, unit, low, count)
-        if not any(span[0] < block.end and block.start < span[1] for block in beside):
+        if not any(span[0] < block.end and block.start < span[1] for block in beside) and not stretch(blob, *span[:2]):
+    blob = place.output.manifest.parts[place.part].blob.digest
             return span
     return _wider(data, unit, low, high == source.size, 0) if unit.line else _longer(data, unit, low, 0)
 

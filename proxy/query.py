@@ -6,6 +6,7 @@ of an identifier, the pairs of neighbouring characters where a script puts no bl
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 
 from byref.proxy.contracts import dataclass
 from byref.proxy.errors import Invalid
@@ -13,7 +14,7 @@ from byref.proxy.text import pattern, subwords, terms_by_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from byref.proxy.text import Pattern
 
@@ -74,6 +75,25 @@ class Query:
     def with_terms(self, terms: tuple[Term, ...]) -> Query:
         """The same with other terms."""
         return Query(self.text, self.exact, self.compiled, self.fault, self.tokens, terms, self.weights, self.whole, self.apart)
+
+
+def within_stretch(query: Query) -> Callable[[str, int, int], bool]:
+    """Whether bytes of a blob, half-open, touch the stretch that a query asks for the like of."""
+    by_blob: dict[str, list[tuple[int, int]]] = {}
+    for blob, start, end in sorted(query.apart):
+        spans = by_blob.setdefault(blob, [])
+        if spans and start <= spans[-1][1]:
+            spans[-1] = spans[-1][0], max(end, spans[-1][1])
+        else:
+            spans.append((start, end))
+
+    def touches(blob: str, start: int, end: int) -> bool:
+        spans = by_blob.get(blob)
+        if not spans:
+            return False
+        at = bisect_left(spans, (end, 0)) - 1
+        return at >= 0 and spans[at][1] > start
+    return touches
 
 
 def met(query: Query, bits: int) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from byref.proxy.contracts import Output, dataclass
 from byref.proxy.errors import Corrupt, Invalid, Unknown
 from byref.proxy.excerpts import Hit
 from byref.proxy.intake import to_bytes, to_text
+from byref.proxy.likeness import MOST, Stretch
 from byref.proxy.paging import Piece, Pieces, binary_room, page_end
 from byref.proxy.searching import Found, Ran, search
 from byref.proxy.signature import command_line
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from byref.proxy.contracts import Part, Source, Store, Usage
     from byref.proxy.indexing import Indexes
 
-__all__ = ["Found", "Hit", "Page", "Ran", "Recent", "Status", "blocks", "fetch", "search", "status"]
+__all__ = ["Found", "Hit", "Page", "Ran", "Recent", "Status", "blocks", "fetch", "search", "status", "stretch"]
 
 LEAST = 2  # tokens: the dearest single character
 _COMMAND = 60  # characters of a command in a list
@@ -118,7 +119,20 @@ def blocks(store: Store, scope: str, ref: str, part: str | None = None) -> Itera
     """All bytes of an output, or of one part, in pieces of at most 1 MiB, checked against the whole hash at the end."""
     output = store.resolve(scope, check_ref(ref))
     _check_part(output, part)
-    return (block for p in output.manifest.parts if part in (None, p.name) for block in _open(store, output, p).blocks())
+    return (block for p in output.manifest.parts
+            if (p.name == part if part is not None else not p.derived) for block in _open(store, output, p).blocks())
+
+
+def stretch(store: Store, scope: str, ref: str, at: str | None = None) -> Stretch:
+    """What an address names, for a search for what is like it. Raises as `fetch` does."""
+    output = store.resolve(scope, check_ref(ref))
+    named, address = parse(at or "", [p.name for p in output.manifest.parts])
+    if isinstance(address, Match):
+        raise Invalid("what is like it is looked for from lines, bytes, records or a JSON path, not from a pattern")
+    digests = {p.name: p.blob.digest for p in output.manifest.parts}
+    run, where, _ = _pieces(store, output, [p for p in output.manifest.parts if named in (None, p.name)], address, at or "")
+    spans = tuple((digests[piece.part], piece.start, piece.end) for piece in run.pieces if piece.start < piece.end)
+    return Stretch(output.ref, where, spans, run.read(0, min(run.size, MOST)))
 
 
 def status(store: Store, scope: str, limit: int = 10, indexes: Indexes | None = None) -> Status:

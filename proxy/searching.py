@@ -9,6 +9,8 @@ import time
 
 from byref.layers import ranking
 from byref.layers.orchestrator import ABORTED, RAN, SKIPPED
+from byref.layers.workers import prompt
+from byref.proxy import likeness
 from byref.proxy.contracts import dataclass
 from byref.proxy.errors import Invalid, Miss
 from byref.proxy.excerpts import Hit, fitting
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from byref.layers.ranking import Ranked
     from byref.proxy.contracts import Json, Output, Store
     from byref.proxy.query import Query
+    from byref.proxy.likeness import Stretch
 
 LIMIT = 5000  # outputs of one search that a session or a signature narrows
 _SHORTEST = 60  # tokens of a hit, roughly: no more of them are looked into than an answer can hold
@@ -40,6 +43,7 @@ _NOT_THROUGH = ("names", "fuzzy")  # layers that do not look through outputs
 _MISSED = 12  # tokens that are named as not found
 
 
+_TWINS = 3  # outputs that are named as holding the very same
 @dataclass(frozen=True, slots=True)
 class Found:
     """The answer of a search. hits: best first. layers: what became of each. uncovered: tokens of the query found nowhere.
@@ -76,15 +80,18 @@ class Ran:
 def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = None, *, tool: str | None = None, signature: str | None = None,
            outcome: str | None = None, kind: str | None = None, since: str | None = None, session: str | None = None,
            timebox_ms: int = 1000, k: int | None = None, max_tokens: int = MAX_TOKENS, layers: Sequence[str] | None = None,
-           emphasis: str = "balanced", explain: bool = False, weights: Mapping[str, float] | None = None, indexes: Indexes | None = None,
-           clock: Callable[[], float] = time.monotonic) -> Found:
+           emphasis: str = "balanced", explain: bool = False, weights: Mapping[str, float] | None = None, like: Stretch | None = None,
+           indexes: Indexes | None = None,
+           given: Given | None = None, clock: Callable[[], float] = time.monotonic) -> Found:
     """Where a text, a pattern between slashes, or words stand in the outputs of a scope, or in those of refs.
 
     tool, signature, outcome (success, failure), kind (a shape's name), since (a ref: what came after it) and session
     narrow the outputs, for every layer alike. timebox_ms: after that the answer is what was found so far. k: hits at most;
     max_tokens: of the text, by estimate. layers: only these, by name. emphasis: precision, recall or balanced. weights: what words of
-    the query weigh, 1 being as they are and 0 as if they were not asked for. indexes: of the store; without them nothing is indexed,
-    and only layers that need none find anything. Raises a `Miss` for a ref that cannot be read and `Invalid` for a filter, bound or
+    the query weigh, 1 being as they are and 0 as if they were not asked for. like: instead of a query, the stretch of an output that
+    places are to be like; it is none of them, and a near-duplicate has the signal `duplicate`.
+    indexes: of the store; without them nothing is indexed,
+    and only layers that need none find anything. given: what the caller's context was shown, where that is proven. Raises a `Miss` for a ref that cannot be read and `Invalid` for a filter, bound or
     weight that is none; a query raises nothing.
     """
     if outcome not in (None, *OUTCOMES):
@@ -95,7 +102,9 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
         raise Invalid(f"emphasis is one of {', '.join(EMPHASES)}, not {str(emphasis)[:20]!r}")
     filters = {name: value for name, value in (
         ("tool", tool), ("signature", signature), ("outcome", outcome), ("kind", kind), ("since", since), ("session", session)) if value}
-    query = parse(text, weights)
+    if like is not None and text.strip():
+        raise Invalid("a search is for a query, or for what is like an address: give one of them")
+    query = parse(text, weights) if like is None else likeness.query_of(like, weights)
     if not query.text:
         return Found("", (), (), (), 0, 0, filters, USAGE)
     held = indexes or Indexes(store, None, lambda where, fault: None)
@@ -106,24 +115,33 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
     view = _scope(store, scope, refs, filters, held)
     timebox = max(0.0, timebox_ms / 1000 - (clock() - began))
     answers = orchestrator.search(query, view, timebox, layers, clock,
-                                  lambda found: ranking.candidates(query, view, found, emphasis))
+                                  lambda found: ranking.candidates(query, view, [
+                                      one.cut(_CUT) for one in likeness.without(found, query)], emphasis))
+    answers = likeness.without(answers, query)
+    # Each hit costs the ranking some microseconds: an answer that was cut is not to be late for what nobody will see.
+    best = [one.cut(_CUT) for one in answers] if any(one.status == ABORTED for one in answers) else answers
     limit = max(10, max_tokens // _SHORTEST) if k is None else max(10, min(2 * k, max_tokens // _SHORTEST))
-    ranked = _still(store, scope, ranking.rank(query, view, answers, emphasis), filters, refs, held, limit)
+    ranked = _still(store, scope, ranking.rank(query, view, best, emphasis), filters, refs, held, limit)
+    if like is not None:
+        ranked = likeness.marked(ranked, like, view, limit)
     counts = [sum(column) for column in zip(*(one.contribution.places for one in answers if one.contribution.places), strict=True)]
     missed = tuple(token for number, token in enumerate(query.tokens) if not any(
         count for count, term in zip(counts, query.terms, strict=False) if term.tokens >> number & 1))
-    if query.compiled is not None or any(one.hit.exact for one in ranked):
+    if query.compiled is not None or like is not None or any(one.hit.exact for one in ranked):
         missed = ()
     searched = _searched(view, answers)
     ran = tuple(_ran(answer, view) for answer in answers)
     room = max_tokens - _room(query, missed, ran)
-    hits, shown = fitting(places(ranked, view, query, counts, limit), query, min(k or HITS, HITS) if k is None else k, room)
-    tail = _tail(query, ran, missed, len(hits), len(view.outputs), searched, filters)
+    found = places(ranked, view, query, counts, limit)
+    rest = None if given is None else unseen(ranked, found, view, query, given, room)
+    hits, shown = fitting(found if rest is None else rest, query, min(k or HITS, HITS) if k is None else k, room, rest is not None)
+    tail = _tail(query, ran, missed, len(hits), len(view.outputs), searched, filters, () if like is None else likeness.twins(like, view))
     if indexes is not None and not view.named:
         indexes.used(scope, [ranked[hit.rank - 1].hit.span.blob for hit in hits])
     explanation = ranking.explanation(
-        query, emphasis, answers, [(ranked[hit.rank - 1], hit.ref, hit.address) for hit in hits]) if explain else None
-    return Found(query.whole, hits, ran, missed, len(view.outputs), searched, filters, shown + tail, explanation)
+        query, emphasis, answers, [(ranked[hit.rank - 1], hit.ref, hit.address) for hit in hits if hit.rank]) if explain else None
+    asked = query.whole if like is None else f"like {like.ref} {like.address}".rstrip()
+    return Found(asked, hits, ran, missed, len(view.outputs), searched, filters, shown + tail, explanation)
 
 
 def _scope(store: Store, scope: str, refs: Sequence[str] | None, filters: Mapping[str, str], indexes: Indexes) -> Scope:
@@ -202,7 +220,7 @@ def _ran(answer: Answer, view: Scope) -> Ran:
 
 def _room(query: Query, missed: Sequence[str], ran: Sequence[Ran]) -> int:
     """Tokens of the last line, at most."""
-    return 40 + estimate(" ".join((*_short(missed), *(f"{one.name} 99999 (aborted)" for one in ran))))
+    return 40 + 20 * bool(query.apart) + estimate(" ".join((*_short(missed), *(f"{one.name} 99999 (aborted)" for one in ran))))
 
 
 def _short(missed: Sequence[str]) -> list[str]:
@@ -210,7 +228,7 @@ def _short(missed: Sequence[str]) -> list[str]:
 
 
 def _tail(query: Query, ran: Sequence[Ran], missed: Sequence[str], shown: int, outputs: int, searched: int,
-          filters: Mapping[str, str]) -> str:
+          filters: Mapping[str, str], twins: Sequence[str] = ()) -> str:
     """The last line: what ran and found how much, where, and what of the query stands nowhere."""
     said = ", ".join(f"{one.name} {one.hits}" + (f" ({one.status})" if one.status == ABORTED else
                      f" ({max(1, one.coverage // 100)}%)" if one.coverage < 10_000 else "") for one in ran if one.status != SKIPPED)
@@ -226,6 +244,8 @@ def _tail(query: Query, ran: Sequence[Ran], missed: Sequence[str], shown: int, o
         told.append("weights " + " ".join(f"{word[:40]} {weight / AS_IT_IS:g}" for word, weight in query.weights[:_MISSED]))
     if filters:
         told.append("only " + ", ".join(f"{name} {value[:60]}" for name, value in filters.items()))
+    if twins:
+        told.append("the very same in " + " ".join(twins[:_TWINS]) + (f" and {len(twins) - _TWINS} more" if len(twins) > _TWINS else ""))
     if missed:
         rest = len(missed) - _MISSED
         told.append("nowhere: " + " ".join(_short(missed)) + (f" and {rest} more" if rest > 0 else ""))

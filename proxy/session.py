@@ -193,12 +193,23 @@ class Session:
     def search(self, query: str, refs: Sequence[str] | None = None, *, tool: str | None = None, signature: str | None = None,
                outcome: str | None = None, kind: str | None = None, since: str | None = None, session: str | None = None,
                timebox_ms: int = 1000, k: int | None = None, max_tokens: int = 1200, layers: Sequence[str] | None = None,
-               emphasis: str = "balanced", explain: bool = False, weights: Mapping[str, float] | None = None) -> Found:
-        """Where something stands in the outputs of this scope, or in those of refs. See `byref.proxy.searching.search`."""
-        from byref.proxy.reader import search
-        found = search(self.gateway.store, self.scope, query, refs, tool=tool, signature=signature, outcome=outcome, kind=kind, since=since,
-                       session=session, timebox_ms=timebox_ms, k=k, max_tokens=max_tokens, layers=layers, emphasis=emphasis,
-                       explain=explain, weights=weights, indexes=self.gateway.indexes)
+               emphasis: str = "balanced", explain: bool = False, weights: Mapping[str, float] | None = None,
+               like: str | None = None) -> Found:
+        """Where something stands in the outputs of this scope, or in those of refs. See `byref.proxy.searching.search`.
+
+        like: instead of a query, a ref and an address, as `rk7f3qmab2x L10-20`: places that are like it. Raises for it what `fetch` raises.
+        """
+        from byref.proxy.reader import search, stretch
+        place = None if like is None else stretch(self.gateway.store, self.scope, *(like.split(None, 1) or [""]))
+        memory = self.gateway.memory(self.context) if self.proven and refs is not None else None
+        given = None if memory is None else (memory.enter(memory.tick), memory.gaps.get)
+        try:
+            found = search(self.gateway.store, self.scope, query, refs, tool=tool, signature=signature, outcome=outcome, kind=kind,
+                           since=since, session=session, timebox_ms=timebox_ms, k=k, max_tokens=max_tokens, layers=layers,
+                           emphasis=emphasis, explain=explain, weights=weights, like=place, indexes=self.gateway.indexes, given=given)
+        finally:
+            if memory is not None:
+                memory.leave()
         self.gateway.searched(self, found)
         return found
 
@@ -214,6 +225,16 @@ class Session:
     def compacted(self) -> None:
         """The conversation was compacted: what was shown before it no longer counts. First bytes of calls stay."""
         self.gateway.forget(self.context)
+    def similar(self, ref: str, at: str | None = None, *, refs: Sequence[str] | None = None, tool: str | None = None,
+                signature: str | None = None, outcome: str | None = None, kind: str | None = None, since: str | None = None,
+                session: str | None = None, timebox_ms: int = 1000, k: int | None = None, max_tokens: int = 1200,
+                layers: Sequence[str] | None = None, emphasis: str = "balanced", explain: bool = False,
+                weights: Mapping[str, float] | None = None) -> Found:
+        """What is like a stretch of an output of this scope, or like all of it: places elsewhere, near-duplicates told as such."""
+        return self.search("", refs, tool=tool, signature=signature, outcome=outcome, kind=kind, since=since, session=session,
+                           timebox_ms=timebox_ms, k=k, max_tokens=max_tokens, layers=layers, emphasis=emphasis, explain=explain,
+                           weights=weights, like=f"{ref} {at or ''}")
+
 
     def close(self) -> None:
         """The session is over: retention may take its outputs before those of open ones. Its refs stay valid."""

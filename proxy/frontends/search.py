@@ -13,6 +13,11 @@ from byref.proxy.searching import EMPHASES, MAX_TOKENS, OUTCOMES
 
 def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", metavar="QUERY", help="words, an exact text, or /regex/ (RE2)")
+    options(parser)
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """What narrows and bounds a search, whatever it is for."""
     parser.add_argument("--ref", metavar="REF", action="append", help="only in this output; may be given again")
     parser.add_argument("--tool", metavar="NAME", help="only in outputs of this tool")
     parser.add_argument("--signature", metavar="S", help="only in outputs of this very call, by its signature")
@@ -57,11 +62,17 @@ def as_json(found: Found) -> dict[str, Json]:
 
 
 def _run(args: argparse.Namespace) -> int:
+    return ask(args, args.query)
+
+
+def ask(args: argparse.Namespace, query: str, like: str | None = None) -> int:
+    """Searches and prints the answer. Returns the exit code."""
     with ShellSession() as session:
         found = session.search(
-            query=args.query, refs=args.ref, tool=args.tool, signature=args.signature, outcome=args.outcome, kind=args.kind,
+            query=query, refs=args.ref, tool=args.tool, signature=args.signature, outcome=args.outcome, kind=args.kind,
             since=args.since, session=args.session, timebox_ms=args.timebox, k=args.k, max_tokens=args.max_tokens,
-            layers=args.layer, emphasis=args.emphasis, explain=args.explain, weights=dict(args.weight) if args.weight else None)
+            layers=args.layer, emphasis=args.emphasis, explain=args.explain, weights=dict(args.weight) if args.weight else None,
+            like=like)
     say(json.dumps(as_json(found), ensure_ascii=False, indent=1) + "\n" if args.json or args.explain else found.text)
     return 0 if found.hits else 1
 

@@ -13,7 +13,7 @@ from byref.proxy.session import Session
 FINAL = "byref/final"  # in `_meta`: no proxy of ours may touch this result
 MAX_TOKENS = 8000  # of a page by default: below what Claude Code (50,000 characters) and Codex (12k) show of one result
 LIMIT = 100_000  # characters of a page that a caller asks for
-READ_ONLY: Mapping[str, Json] = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+READ_ONLY: Mapping[str, Json] = {"readOnlyHint": True, "openWorldHint": False}  # the other hints are for tools that change something
 # Always in view, since a marker is of no use without them; and long pages are not to be spilled into a file.
 META: Mapping[str, Json] = {"anthropic/alwaysLoad": True, "anthropic/maxResultSizeChars": LIMIT}
 
@@ -33,7 +33,7 @@ _FETCH: Mapping[str, Json] = {
     "cursor": _text("the next page, as the last one named it"),
     "encoding": {"type": "string", "enum": ["base64"], "description": "for bytes that are no text"}}
 _SEARCH: Mapping[str, Json] = {
-    "query": _text("words, an exact text, or /regex/ (RE2)"),
+    "query": _text("words, an exact text, or /regex/ (RE2)"), "like": _text("instead: what is like \"REF L10-20\""),
     "refs": {"type": "array", "items": {"type": "string"}, "description": "only in these; else in all"},
     "tool": _text("only of this tool"), "outcome": {"type": "string", "enum": ["success", "failure"]},
     "k": _number("hits at most"), "max_tokens": _number(), "timebox_ms": _number(),
@@ -52,7 +52,7 @@ def _tool(name: str, description: str, required: list[Json]) -> Mapping[str, Jso
 
 TOOLS: tuple[Mapping[str, Json], ...] = (
     _tool("fetch", "The exact text behind a marker «...» in a view of a tool output.", ["ref"]),
-    _tool("search", "Where something stands in the tool outputs held here; each hit with an address that fetch takes.", ["query"]),
+    _tool("search", "Where something stands in the tool outputs held here; each hit with an address that fetch takes.", []),
     _tool("status", "What outputs are held here, the newest first, with their refs.", []))
 TEMPLATE: Mapping[str, Json] = {
     "name": "output", "uriTemplate": "byref://{ref}",
@@ -112,7 +112,7 @@ def _search(session: Session, arguments: Mapping[str, Json]) -> list[str]:
         _word(arguments, "query") or "", chosen or None, tool=_word(arguments, "tool"), outcome=_word(arguments, "outcome"),
         k=k if isinstance(k, int) else None, max_tokens=_size(arguments, "max_tokens", 1500),
         timebox_ms=_size(arguments, "timebox_ms", 1000), layers=_words(arguments, "layers", "names, as status gives them") or None,
-        emphasis=_word(arguments, "emphasis") or "balanced", weights=_weights(arguments)).text]
+        emphasis=_word(arguments, "emphasis") or "balanced", weights=_weights(arguments), like=_word(arguments, "like")).text]
 
 
 def _weights(arguments: Mapping[str, Json]) -> dict[str, float] | None:

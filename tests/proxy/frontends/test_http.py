@@ -177,19 +177,21 @@ def test_a_page_is_what_the_library_gives(server, library, call):
     {"query": "value 77", "layers": ["text", "names"]}, {"query": "/value 7\\b/", "k": 1}, {"query": "", "max_tokens": 200},
     {"query": "value", "refs": ["REF"], "layers": ["text"], "emphasis": "precision"},
     {"query": "value lines", "weights": {"lines": 0}, "layers": ["text"]},
+    {"like": "REF L77", "layers": ["text"]},
     {"query": "nowhere", "tool": "shell", "outcome": "success", "of_session": "s", "layers": ["text"]}])
 def test_a_search_is_what_the_library_gives(server, library, call):
     ref = library.capture(tool="shell", output=LONG).ref
     with byref.open(f"file:{server.home}") as gateway:
         gateway.session("s", scope=SCOPE).capture(tool="shell", output=LONG)
-    call |= {"refs": [ref]} if "refs" in call else {}
+    call |= {"refs": [ref]} if "refs" in call else {"like": f"{ref} L77"} if "like" in call else {}
     own = {("session" if name == "of_session" else name): value for name, value in call.items()}
-    wanted = library.search(**own)
+    wanted = library.search(**{"query": ""} | own)
     status, found = server.json("POST /v1/search", call | {"scope": SCOPE})
     assert status == 200 and found["text"] == wanted.text and len(found["hits"]) == len(wanted.hits)
     assert [hit["address"] for hit in found["hits"]] == [hit.address for hit in wanted.hits]
     assert server.json("POST /v1/search", call | {"scope": SCOPE, "refs": "x"})[0] == 400
     assert server.json("POST /v1/search", {"query": "x", "scope": SCOPE, "refs": ["runknown234"]})[0] == 404
+    assert server.json("POST /v1/search", {"like": "runknown234 L1", "scope": SCOPE})[0] == 404
 
 
 @pytest.mark.parametrize(("wanted", "status", "reason"), [

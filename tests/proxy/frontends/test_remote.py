@@ -46,6 +46,8 @@ def test_every_command_says_and_stores_the_same_with_and_without_the_daemon(daem
         same("fetch", ref)
         same("search", "line", "--ref", ref)
     same("search", "line", "--weight", "other=2")
+    same("similar", refs[0], "L3", "--ref", refs[1])
+    same("similar", "rabcdefgh23", "L3")
     text = ("--layer", "text")
     for words in (("line", *text), ("/e 1\\d/", "-k", "2"), ("line", "--ref", refs[0], "--json", *text),
                   ("line nowhere", "--weight", "nowhere=0", "--ref", refs[0], *text), ("nowhere", "--tool", "shell", *text), ("",)):

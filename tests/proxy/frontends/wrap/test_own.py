@@ -36,7 +36,7 @@ def test_they_are_always_in_view_and_read_only() -> None:
     assert [tool["name"] for tool in own.TOOLS] == ["fetch", "search", "status"]
     for tool in own.TOOLS:
         assert tool["_meta"] == {"anthropic/alwaysLoad": True, "anthropic/maxResultSizeChars": own.LIMIT}
-        assert tool["annotations"] == {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+        assert tool["annotations"] == {"readOnlyHint": True, "openWorldHint": False}
         assert "outputSchema" not in tool
 
 
@@ -130,3 +130,11 @@ def test_words_of_a_query_have_weights(session: byref.Session) -> None:
     session.capture(tool="Bash", args={"command": "make"}, output="alpha here\n" + "-\n" * 20 + "bravo there\n")
     (found,) = own.call(session, "search", {"query": "alpha bravo", "weights": {"alpha": 0}, "layers": ["text"]})
     assert "bravo there" in found and "alpha here" not in found and "weights alpha 0" in found
+
+
+def test_what_is_like_an_address_is_found(session: byref.Session) -> None:
+    refs = [session.capture(tool="Bash", args={"command": name}, output=f"{name}\nthe pool is exhausted\n").ref for name in ("a", "b")]
+    (found,) = own.call(session, "search", {"like": f"{refs[0]} L2"})
+    assert found.startswith(f"«{refs[1]} ") and "duplicate" in found
+    for wrong in ({"like": "rk7f3qmab2x L2"}, {"like": f"{refs[0]} L9"}, {"like": ""}, {"like": refs[0], "query": "x"}):
+        assert own.answer(session, "search", wrong)["isError"] is True
