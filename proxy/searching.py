@@ -43,6 +43,7 @@ _NOT_THROUGH = ("names", "fuzzy")  # layers that do not look through outputs
 _MISSED = 12  # tokens that are named as not found
 
 
+_CUT = 200  # best hits of a layer that are ranked for candidates, and where time is over
 _TWINS = 3  # outputs that are named as holding the very same
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -81,8 +82,7 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
            outcome: str | None = None, kind: str | None = None, since: str | None = None, session: str | None = None,
            timebox_ms: int = 1000, k: int | None = None, max_tokens: int = MAX_TOKENS, layers: Sequence[str] | None = None,
            emphasis: str = "balanced", explain: bool = False, weights: Mapping[str, float] | None = None, like: Stretch | None = None,
-           indexes: Indexes | None = None,
-           given: Given | None = None, clock: Callable[[], float] = time.monotonic) -> Found:
+           indexes: Indexes | None = None, clock: Callable[[], float] = time.monotonic) -> Found:
     """Where a text, a pattern between slashes, or words stand in the outputs of a scope, or in those of refs.
 
     tool, signature, outcome (success, failure), kind (a shape's name), since (a ref: what came after it) and session
@@ -91,8 +91,8 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
     the query weigh, 1 being as they are and 0 as if they were not asked for. like: instead of a query, the stretch of an output that
     places are to be like; it is none of them, and a near-duplicate has the signal `duplicate`.
     indexes: of the store; without them nothing is indexed,
-    and only layers that need none find anything. given: what the caller's context was shown, where that is proven. Raises a `Miss` for a ref that cannot be read and `Invalid` for a filter, bound or
-    weight that is none; a query raises nothing.
+    and only layers that need none find anything. Raises a `Miss` for a ref
+    that cannot be read and `Invalid` for a filter, bound or weight that is none; a query raises nothing.
     """
     if outcome not in (None, *OUTCOMES):
         raise Invalid(f"outcome is success or failure, not {str(outcome)[:20]!r}")
@@ -132,14 +132,12 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
     searched = _searched(view, answers)
     ran = tuple(_ran(answer, view) for answer in answers)
     room = max_tokens - _room(query, missed, ran)
-    found = places(ranked, view, query, counts, limit)
-    rest = None if given is None else unseen(ranked, found, view, query, given, room)
-    hits, shown = fitting(found if rest is None else rest, query, min(k or HITS, HITS) if k is None else k, room, rest is not None)
+    hits, shown = fitting(places(ranked, view, query, counts, limit), query, min(k or HITS, HITS) if k is None else k, room)
     tail = _tail(query, ran, missed, len(hits), len(view.outputs), searched, filters, () if like is None else likeness.twins(like, view))
     if indexes is not None and not view.named:
         indexes.used(scope, [ranked[hit.rank - 1].hit.span.blob for hit in hits])
     explanation = ranking.explanation(
-        query, emphasis, answers, [(ranked[hit.rank - 1], hit.ref, hit.address) for hit in hits if hit.rank]) if explain else None
+        query, emphasis, answers, [(ranked[hit.rank - 1], hit.ref, hit.address) for hit in hits]) if explain else None
     asked = query.whole if like is None else f"like {like.ref} {like.address}".rstrip()
     return Found(asked, hits, ran, missed, len(view.outputs), searched, filters, shown + tail, explanation)
 

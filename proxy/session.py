@@ -201,15 +201,9 @@ class Session:
         """
         from byref.proxy.reader import search, stretch
         place = None if like is None else stretch(self.gateway.store, self.scope, *(like.split(None, 1) or [""]))
-        memory = self.gateway.memory(self.context) if self.proven and refs is not None else None
-        given = None if memory is None else (memory.enter(memory.tick), memory.gaps.get)
-        try:
-            found = search(self.gateway.store, self.scope, query, refs, tool=tool, signature=signature, outcome=outcome, kind=kind,
-                           since=since, session=session, timebox_ms=timebox_ms, k=k, max_tokens=max_tokens, layers=layers,
-                           emphasis=emphasis, explain=explain, weights=weights, like=place, indexes=self.gateway.indexes, given=given)
-        finally:
-            if memory is not None:
-                memory.leave()
+        found = search(self.gateway.store, self.scope, query, refs, tool=tool, signature=signature, outcome=outcome, kind=kind, since=since,
+                       session=session, timebox_ms=timebox_ms, k=k, max_tokens=max_tokens, layers=layers, emphasis=emphasis,
+                       explain=explain, weights=weights, like=place, indexes=self.gateway.indexes)
         self.gateway.searched(self, found)
         return found
 
