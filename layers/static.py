@@ -5,20 +5,23 @@ A lookup and no model run: megabytes a second to build. What is not indexed yet 
 from __future__ import annotations
 
 import os
-from threading import Lock
+import time
+from contextlib import suppress
+from functools import partial
+from threading import Event, Lock
 
+from byref.layers import workers
 from byref.layers.chunking import chunks
-from byref.layers.contract import GENERATE, WHOLE, Contribution, Hit, LayerStatus, Span
+from byref.layers.contract import GENERATE, WHOLE, Contribution, Hit, LayerStatus, Span, Starting
 from byref.layers.embedding import FILES, VERSION, load, missing, place_of
 from byref.layers.vectors import Segment, Stretch, Vectors, joined, nearest, parts_of
 from byref.proxy.errors import Corrupt, Invalid, Unknown
+from byref.proxy.query import within_stretch
 from byref.proxy.text import project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-from byref.proxy.query import within_stretch
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from threading import Event
 
     from byref.layers.contract import Added, Budget, Held, Scope
     from byref.layers.embedding import Table
@@ -34,10 +37,14 @@ STEP = 8  # chunks embedded between two looks at the clock
 QUERY = 2000  # characters of a query; the rest adds nothing to a sum
 BINARY = 50  # of stretches of which one byte in so many is NUL, or more, nothing is taken in
 FLOOR = 2000  # of a hit's cosine: every text is a little like every other (.14 in the middle; right answers are above .27)
+SHORTEST = 100  # bytes of a chunk, where a text has many
 RATE = 20_000  # chunks a millisecond
 
+PATIENCE = 60.0  # seconds that a search waits for the model, whatever its timebox
+LOADING = 0.5  # seconds of a search in which the model is loaded, too: reading its tokenizer alone stops all threads for a tenth
+
 _lock = Lock()
-SHORTEST = 100  # bytes of a chunk, where a text has many
+_loading: dict[str, Event] = {}  # by folder: set when the model is there, or is known not to be
 _tables: dict[str, tuple[Sign, Table | str]] = {}  # by folder: one for all scopes, or why there is none
 
 
@@ -85,6 +92,8 @@ class Static:
         index = self._index().parts()
         fresh = [held for blob, held in scope.held.items() if blob not in index.complete]
         made, finished = self._embedded(table, fresh, index.reached, scope, budget)
+        stretch = within_stretch(query)
+        more = sum((end - start) // SHORTEST + 2 for _, start, end in query.apart)  # chunks at most that are no answer
         parts = (*index.parts, *parts_of(made).parts)
         found, done = nearest(parts, vector[0], int(length[0]), scope.held.keys(), budget.hits + more, budget.late, FLOOR)
         hits = [(-near.score, scope.held[near.blob].age, scope.held[near.blob].part, near.start, near) for near in found
@@ -93,8 +102,6 @@ class Static:
         searched = (index.complete | finished) & scope.held.keys()
         if done >= 0:
             searched -= frozenset().union(*(part.blobs for part in parts[done:]))
-        stretch = within_stretch(query)
-        more = sum((end - start) // SHORTEST + 2 for _, start, end in query.apart)  # chunks at most that are no answer
         return Contribution([Hit(Span(near.blob, near.start, near.end), near.score, self.name) for *_, near in hits[:budget.hits]],
                             None if len(searched) == len(scope.held) else searched, done < 0)
 
@@ -192,6 +199,28 @@ def _table(place: str) -> Table:
     if isinstance(known[1], str):
         raise Invalid(known[1])
     return known[1]
+
+
+def _in_time(place: str, budget: Budget) -> Table:
+    """The same, loaded in the background and waited for as long as the search has time. Raises `Starting` when it is over."""
+    if place not in _tables:
+        done = Event()
+        there = _loading.setdefault(place, done)
+        left = budget.until - budget.clock()
+        if there is done:
+            workers.start(partial(_load, place, done, 0.0 if left >= LOADING else max(0.0, left) + LOADING / 10))
+        if not there.wait(min(max(0.0, left), PATIENCE)):
+            raise Starting
+    return _table(place)
+
+
+def _load(place: str, done: Event, delay: float) -> None:
+    """delay: seconds until a short search is over, which it would make late."""
+    time.sleep(delay)
+    with suppress(Exception):  # whoever asks next is told what is wrong
+        _table(place)
+    _loading.pop(place, None)
+    done.set()
 
 
 def _sign(place: str) -> Sign:

@@ -13,7 +13,7 @@ import pytest
 
 from byref.layers import embedding, static
 from byref.layers.chunking import chunks
-from byref.layers.contract import Added, Budget, Held, Scope
+from byref.layers.contract import Added, Budget, Held, Scope, Starting
 from byref.proxy.contracts import Blob, Manifest, Output, Part
 from byref.proxy.errors import Invalid
 from byref.proxy.query import parse
@@ -221,3 +221,21 @@ def test_a_query_leans_to_its_heavier_word(layer: static.Static) -> None:
         return held.held[hits[0].span.blob].output.manifest.tool
 
     assert (first(dog=3), first(car=3), first(dog=0)) == ("dogs", "cars", "cars")
+
+
+def test_a_short_search_does_not_wait_for_the_model_and_a_later_one_has_it(layer: static.Static, monkeypatch: pytest.MonkeyPatch) -> None:
+    go = Event()
+    real = static.load
+    monkeypatch.setattr(static, "load", lambda place: go.wait(30) and real(place))
+    held = scope(TEXTS)
+    for _ in range(2):
+        with pytest.raises(Starting):
+            layer.search(parse("dog"), held, Budget(time.monotonic() + 0.02, Event(), time.monotonic))
+    go.set()
+    assert found(layer, held, "dog")[0] == "dogs"
+
+
+def test_a_model_that_cannot_be_read_is_told_by_the_search_that_loads_it(layer: static.Static, tiny_model: Path) -> None:
+    (tiny_model / "model.safetensors").write_bytes(b"no")
+    with pytest.raises(Invalid, match="damaged"):
+        layer.search(parse("dog"), scope(TEXTS), budget())
