@@ -85,9 +85,9 @@ def _shown(ranked: Sequence[Place], query: Query, k: int, room: int, around: int
     here: dict[tuple[str, int], list[Block]] = {}
     lines: set[str] = set()
     used, all_fit = 0, True
+    stretch = within_stretch(query)
     for place in ranked:
         unit = place.unit
-    stretch = within_stretch(query)
         beside = here.setdefault((place.output.ref, place.part), [])
         own = place.text(unit.start, unit.end).strip()
         inside = next((block for block in beside if block.start <= unit.start and unit.end <= block.end), None)

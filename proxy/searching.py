@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from byref.layers.orchestrator import Answer
     from byref.layers.ranking import Ranked
     from byref.proxy.contracts import Json, Output, Store
-    from byref.proxy.query import Query
     from byref.proxy.likeness import Stretch
+    from byref.proxy.query import Query
 
 LIMIT = 5000  # outputs of one search that a session or a signature narrows
 _SHORTEST = 60  # tokens of a hit, roughly: no more of them are looked into than an answer can hold
@@ -78,6 +78,7 @@ class Ran:
     coverage: int = 10_000
 
 
+@prompt()
 def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = None, *, tool: str | None = None, signature: str | None = None,
            outcome: str | None = None, kind: str | None = None, since: str | None = None, session: str | None = None,
            timebox_ms: int = 1000, k: int | None = None, max_tokens: int = MAX_TOKENS, layers: Sequence[str] | None = None,
