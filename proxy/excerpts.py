@@ -181,10 +181,10 @@ def _span(place: Place, around: int, beside: Sequence[Block], stretch: Callable[
     unit, source = place.unit, place.source
     low, high = max(0, unit.start - _WIDE), min(source.size, unit.end + _WIDE)
     data = source.read(low, high)
+    blob = place.output.manifest.parts[place.part].blob.digest
     for count in range(around, 0, -1):
         span = _wider(data, unit, low, high == source.size, count) if unit.line else _longer(data, unit, low, count)
         if not any(span[0] < block.end and block.start < span[1] for block in beside) and not stretch(blob, *span[:2]):
-    blob = place.output.manifest.parts[place.part].blob.digest
             return span
     return _wider(data, unit, low, high == source.size, 0) if unit.line else _longer(data, unit, low, 0)
 
