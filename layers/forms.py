@@ -8,14 +8,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from byref.layers.orchestrator import Answer
-from byref.proxy.query import Query
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from byref.layers.contract import Hit
-    from byref.proxy.query import Term
+    from byref.proxy.query import Query, Term
 
 DESCRIBED = 99  # score of the layer `names` below which no call counts as named
 
@@ -41,8 +40,7 @@ def joined(query: Query, answers: Sequence[Answer], forms: Sequence[Form]) -> tu
                 terms.append(type(term)(term.form, 0, term.factor, term.edged, term.loose, term.weight))
             moved.append(places[term.form])
         found += [_moved(answer, moved, form.asked) for answer in form.answers]
-    whole = Query(query.text, query.exact, query.compiled, query.fault, query.tokens, tuple(terms), query.weights, query.whole)
-    return whole, found
+    return query.with_terms(tuple(terms)), found
 
 
 def _moved(answer: Answer, moved: Sequence[int], asked: str) -> Answer:

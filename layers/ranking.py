@@ -207,6 +207,7 @@ def explanation(query: Query, profile: str, answers: Iterable[Answer], ranked: S
                     "micros": one.micros} for one in answers],
         "hits": [{"ref": ref, "address": address, "tier": one.tier, "bps": one.bps, "fused": one.fused, "signals": list(one.signals),
                   "branches": [{"layer": branch.layer, "signal": branch.signal, "rank": branch.rank, "score": branch.score,
-                                "points": branch.points, "span": [branch.span.blob, branch.span.start, branch.span.end]}
+                                "points": branch.points, "asked": branch.asked,
+                               "span": [branch.span.blob, branch.span.start, branch.span.end]}
                                for branch in one.branches]} for one, ref, address in ranked],
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from threading import Lock
 
-from byref.layers.forms import Form
+from byref.layers.forms import Form, joined
 from byref.layers.rewriting import Endpoint, Rewriter
 from byref.layers.synonyms import NONE, Synonyms, synonyms
 from byref.layers.weighted import MODEL, SYNONYM
@@ -35,26 +35,32 @@ _rewriters: dict[Endpoint, Rewriter] = {}
 
 
 class Forms:
-    """The forms of one query. Made before its own search begins, so that a model thinks meanwhile."""
+    """The forms of one query: none of a pattern, nor of what is to be like a stretch. Made before its own search begins, so that a
+    model thinks meanwhile. notes: what went wrong, a line each."""
 
     def __init__(self, query: Query) -> None:
         self._query = query
         self.notes: list[str] = []
         self._wait: Callable[[float], tuple[tuple[str, ...], str]] | None = None
         self._texts: list[str] = []
-        if query.compiled is not None:
+        if query.compiled is not None or query.apart:
             return
         try:
             self._texts = _synonyms().forms(query)
             endpoint = rewriting()
         except ConfigError as fault:
-            self.notes.append(str(fault))
+            self.notes.append(_line(str(fault)))
             return
         if endpoint is not None and query.tokens:
             self._wait = _rewriter(Endpoint(*endpoint)).start(query.text)
 
     def __bool__(self) -> bool:
         return bool(self._texts) or self._wait is not None
+
+    def joined(self, answers: Sequence[Answer], ask: Ask, left: Callable[[], float]) -> tuple[Query, Sequence[Answer]]:
+        """The query and the answers to it, with the terms of its forms and what layers answer to these."""
+        found = self.searched(ask, left) if self else []
+        return joined(self._query, answers, found) if found else (self._query, answers)
 
     def searched(self, ask: Ask, left: Callable[[], float]) -> list[Form]:
         """What layers answer to each form, as far as the time goes. left: seconds of the timebox."""
@@ -65,7 +71,7 @@ class Forms:
             if not texts and self._wait is not None:
                 made, note = self._wait(left() - _NEEDED * LEAST)
                 late = False
-                self.notes += [note] * bool(note)
+                self.notes += [_line(note)] * bool(note)
                 texts += [(text, MODEL) for text in made if text not in self._texts]
                 continue
             if left() < LEAST:
@@ -76,6 +82,11 @@ class Forms:
             if query.terms:
                 found.append(Form(query, asked, ask(query, left() / (1 + len(texts)))))
         return found
+
+
+def _line(note: str) -> str:
+    """What a stranger said, as part of a line of ours."""
+    return " ".join(note.split()).replace("«", "<").replace("»", ">")[:200]
 
 
 def _weights(query: Query, text: str) -> Iterator[tuple[str, float]]:

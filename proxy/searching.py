@@ -17,6 +17,7 @@ from byref.proxy.excerpts import Hit, fitting
 from byref.proxy.indexing import Indexes, scope_of
 from byref.proxy.places import places
 from byref.proxy.query import AS_IT_IS, parse
+from byref.proxy.rephrasing import Forms
 from byref.proxy.signature import tool_kind
 from byref.proxy.text import check_ref, estimate
 
@@ -115,14 +116,17 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
     began = clock()
     view = _scope(store, scope, refs, filters, held)
     timebox = max(0.0, timebox_ms / 1000 - (clock() - began))
-    answers = orchestrator.search(query, view, timebox, layers, clock,
-                                  lambda found: ranking.candidates(query, view, [
-                                      one.cut(_CUT) for one in likeness.without(found, query)], emphasis))
-    answers = likeness.without(answers, query)
+
+    def ask(form: Query, seconds: float) -> Sequence[Answer]:
+        return likeness.without(orchestrator.search(form, view, seconds, layers, clock, lambda found: ranking.candidates(form, view, [
+            one.cut(_CUT) for one in likeness.without(found, form)], emphasis)), form)
+    forms = Forms(query)
+    answers = ask(query, timebox)
+    whole, every = forms.joined(answers, ask, lambda: timebox_ms / 1000 - (clock() - began))
     # Each hit costs the ranking some microseconds: an answer that was cut is not to be late for what nobody will see.
-    best = [one.cut(_CUT) for one in answers] if any(one.status == ABORTED for one in answers) else answers
+    best = [one.cut(_CUT) for one in every] if any(one.status == ABORTED for one in every) else every
     limit = max(10, max_tokens // _SHORTEST) if k is None else max(10, min(2 * k, max_tokens // _SHORTEST))
-    ranked = _still(store, scope, ranking.rank(query, view, best, emphasis), filters, refs, held, limit)
+    ranked = _still(store, scope, ranking.rank(whole, view, best, emphasis), filters, refs, held, limit)
     if like is not None:
         ranked = likeness.marked(ranked, like, view, limit)
     counts = [sum(column) for column in zip(*(one.contribution.places for one in answers if one.contribution.places), strict=True)]
@@ -132,9 +136,10 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
         missed = ()
     searched = _searched(view, answers)
     ran = tuple(_ran(answer, view) for answer in answers)
-    room = max_tokens - _room(query, missed, ran)
-    hits, shown = fitting(places(ranked, view, query, counts, limit), query, min(k or HITS, HITS) if k is None else k, room)
-    tail = _tail(query, ran, missed, len(hits), len(view.outputs), searched, filters, () if like is None else likeness.twins(like, view))
+    room = max_tokens - _room(query, missed, ran) - sum(map(estimate, forms.notes))
+    hits, shown = fitting(places(ranked, view, whole, counts, limit), query, min(k or HITS, HITS) if k is None else k, room)
+    tail = _tail(query, ran, missed, len(hits), len(view.outputs), searched, filters, () if like is None else likeness.twins(like, view),
+                 forms.notes)
     if indexes is not None and not view.named:
         indexes.used(scope, [ranked[hit.rank - 1].hit.span.blob for hit in hits])
     explanation = ranking.explanation(
@@ -227,7 +232,7 @@ def _short(missed: Sequence[str]) -> list[str]:
 
 
 def _tail(query: Query, ran: Sequence[Ran], missed: Sequence[str], shown: int, outputs: int, searched: int,
-          filters: Mapping[str, str], twins: Sequence[str] = ()) -> str:
+          filters: Mapping[str, str], twins: Sequence[str] = (), notes: Sequence[str] = ()) -> str:
     """The last line: what ran and found how much, where, and what of the query stands nowhere."""
     said = ", ".join(f"{one.name} {one.hits}" + (f" ({one.status})" if one.status == ABORTED else
                      f" ({max(1, one.coverage // 100)}%)" if one.coverage < 10_000 else "") for one in ran if one.status != SKIPPED)
@@ -239,6 +244,7 @@ def _tail(query: Query, ran: Sequence[Ran], missed: Sequence[str], shown: int, o
     told += dict.fromkeys(one.note for one in ran if one.note.startswith("unreadable"))
     if query.fault:
         told.append("no RE2 pattern, so searched as text")
+    told += notes
     if query.weights:
         told.append("weights " + " ".join(f"{word[:40]} {weight / AS_IT_IS:g}" for word, weight in query.weights[:_MISSED]))
     if filters:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import byref
 from byref.layers.orchestrator import Answer
 from byref.layers.weighted import MODEL, SYNONYM
 from byref.proxy.config import home_folder
@@ -108,3 +110,30 @@ def test_a_faulty_file_costs_its_note(rules: Path) -> None:
     rules.write_text("[word]\n")
     forms = Forms(parse(QUERY))
     assert not forms and "there are groups" in forms.notes[0]
+
+
+def test_a_search_finds_what_a_synonym_names_after_what_was_asked_for(rules: Path) -> None:
+    with byref.open("memory:", scope="here") as gateway:
+        session = gateway.session("a", scope="here")
+        other = session.capture(tool="Bash", output="the postgres server is up\n", raw=True).ref
+        asked = session.capture(tool="Bash", output="the db server is up\n", raw=True).ref
+        found = session.search("db server up", explain=True)
+        assert [hit.ref for hit in found.hits] == [asked, other] and "postgres server" in found.hits[1].excerpt
+        told = json.loads(json.dumps(found.explanation))["hits"]
+        assert {branch["asked"] for branch in told[0]["branches"]} == {"original", "synonym"}
+        assert SYNONYM in {branch["asked"] for branch in told[1]["branches"]}
+        assert session.search("postgres").hits[0].ref == other and session.search("mysql").hits == ()
+        rules.write_text("words = 3\n")
+        found = session.search("db server up")
+        assert found.hits[0].ref == asked and "synonyms.toml: groups is" in found.text
+
+
+def test_a_search_answers_in_time_though_the_model_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    silent = socket.create_server(("127.0.0.1", 0))  # takes connections and says nothing
+    monkeypatch.setenv("BYREF_REWRITE_URL", f"http://127.0.0.1:{silent.getsockname()[1]}/v1")
+    monkeypatch.setenv("BYREF_REWRITE_MODEL", "m")
+    with byref.open("memory:", scope="here") as gateway, silent:
+        session = gateway.session("a", scope="here")
+        ref = session.capture(tool="Bash", output="the connection timed out\n", raw=True).ref
+        found = session.search("connection timed out", timebox_ms=300)
+        assert found.hits[0].ref == ref and "had not answered in time" in found.text
