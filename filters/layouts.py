@@ -55,10 +55,16 @@ def _top(sheet: Sheet, document: Document, root: Value, path: Path, layout: Layo
         if found is not None:
             cells.append(f"{heading(name)}={_cell(document, found[0])}")
             at = at or found[1]
-    if at is None:
-        return 0
-    sheet.add("|".join(cells), document, at, rank=MUST, worth=_FIRM)
-    return sum(map(len, cells))
+    if at is not None:
+        sheet.add("|".join(cells), document, at, rank=MUST, worth=_FIRM)
+    before = len(sheet.texts)
+    for name in layout.lead:
+        found = _member(root, path, name)
+        if found is not None:
+            _texts(sheet, document, *found, f"{heading(name)}:")
+    for k in range(before, len(sheet.texts)):
+        sheet.worth[k], sheet.rank[k] = _FIRM, ANCHOR
+    return sum(map(len, cells)) + sum(map(len, sheet.texts[before:]))
 
 
 def _asked(call: Call) -> frozenset[str]:
@@ -111,12 +117,7 @@ def _prose(sheet: Sheet, document: Document, record: Record, at: Path, index: st
         found = _member(record, at, name)
         if found is None:
             continue
-        value, place = found
-        label = f"  {index}{heading(name)}:"
-        if isinstance(value, tuple) and (words := running(value)):
-            sheet.index(document, words, place, label, 0, _PROSE)
-        elif isinstance(value, str) and not isinstance(value, Number) and value:
-            sheet.string(document, value, place, label, 0, _PROSE, 0)
+        _texts(sheet, document, *found, f"  {index}{heading(name)}:")
     added = range(before, len(sheet.texts))
     met = {k: len(asked & set(_WORD.findall(sheet.texts[k].lower()))) for k in added} if layout.records else {}
     best = sorted([k for k in met if met[k]], key=lambda k: (-met[k], k))[:_BEST]
@@ -124,6 +125,21 @@ def _prose(sheet: Sheet, document: Document, record: Record, at: Path, index: st
         sheet.worth[k] = _ROW if not layout.records or k in best else _PROSE
         sheet.rank[k] = ANCHOR if k in best else PLAIN
     return sum(map(len, sheet.texts[before:]))
+
+
+def _texts(sheet: Sheet, document: Document, value: Value, place: Path, label: str) -> None:
+    """A text in pieces of a few sentences, the texts of a list, and those of the objects in one."""
+    if isinstance(value, tuple) and (words := running(value)):
+        sheet.index(document, words, place, label, 0, _PROSE)
+    elif isinstance(value, tuple):
+        for i, (key, item) in enumerate(value):
+            if isinstance(item, str):
+                _texts(sheet, document, item, (*place, i), f"{label[:-1]}.{heading(key)}:")
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            _texts(sheet, document, item, (*place, i), f"{label[:-1]}[{i}]:")
+    elif isinstance(value, str) and not isinstance(value, Number) and value:
+        sheet.string(document, value, place, label, 0, _PROSE, PLAIN)
 
 
 def _rest(sheet: Sheet, document: Document, records: list[tuple[Path, Record]], place: Path, layout: Layout, shown: int) -> None:

@@ -140,7 +140,8 @@ class Layout:
 
     records: the path of the list, empty where the value itself is the one record. top: members outside of it that always stand, such
     as a count and a cursor. firm: columns that always stand: what a record is known by. columns: those that follow. prose: members that are
-    texts, or inverted indexes of one, of which the sentences stand that meet what was asked.
+    texts, lists of them or inverted indexes of one, of which the sentences stand that meet what was asked. lead: texts outside of the
+    records that stand whole.
     """
 
     records: str
@@ -148,6 +149,7 @@ class Layout:
     firm: tuple[Column, ...] = ()
     columns: tuple[Column, ...] = ()
     prose: tuple[str, ...] = ()
+    lead: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
