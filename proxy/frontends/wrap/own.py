@@ -1,6 +1,7 @@
 """Our tools on MCP: fetch, search and status, and each output as a resource. What they answer is final: flagged, never rewritten."""
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from urllib.parse import unquote
@@ -38,9 +39,10 @@ _SEARCH: Mapping[str, Json] = {
     "tool": _text("only of this tool"), "outcome": {"type": "string", "enum": ["success", "failure"]},
     "k": _number("hits at most"), "max_tokens": _number(), "timebox_ms": _number(),
     "layers": {"type": "array", "items": {"type": "string"}}, "emphasis": {"type": "string", "enum": ["balanced", "precision", "recall"]},
+    "explain": {"type": "boolean"},
     "weights": {"type": "object", "description": "of query words, as {\"timeout\": 2, \"error\": 0}"}}
 _ARGUMENTS: Mapping[str, Mapping[str, Json]] = {"fetch": _FETCH, "search": _SEARCH, "status": {}}
-_KINDS: Mapping[str, type] = {"string": str, "integer": int, "array": list, "object": dict}
+_KINDS: Mapping[str, type] = {"string": str, "integer": int, "array": list, "object": dict, "boolean": bool}
 
 
 def _tool(name: str, description: str, required: list[Json]) -> Mapping[str, Json]:
@@ -85,7 +87,7 @@ def call(session: Session, name: str, arguments: Mapping[str, Json]) -> list[str
     for key, value in known.items():
         declared = _ARGUMENTS[name].get(key)
         kind = _KINDS[str(declared["type"])] if isinstance(declared, Mapping) else None
-        if kind is None or not isinstance(value, kind) or isinstance(value, bool):
+        if kind is None or not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
             takes = ", ".join(_ARGUMENTS[name]) or "nothing"
             raise Invalid(f"{name} takes {takes}, not {key[:40]}={str(value)[:40]!r}")
     return works[name](session, known)
@@ -108,11 +110,13 @@ def _status(session: Session, arguments: Mapping[str, Json]) -> list[str]:
 def _search(session: Session, arguments: Mapping[str, Json]) -> list[str]:
     chosen = _words(arguments, "refs", "refs, such as [\"rk7f3qmab2x\"]")
     k = arguments.get("k")
-    return [session.search(
+    found = session.search(
         _word(arguments, "query") or "", chosen or None, tool=_word(arguments, "tool"), outcome=_word(arguments, "outcome"),
         k=k if isinstance(k, int) else None, max_tokens=_size(arguments, "max_tokens", 1500),
         timebox_ms=_size(arguments, "timebox_ms", 1000), layers=_words(arguments, "layers", "names, as status gives them") or None,
-        emphasis=_word(arguments, "emphasis") or "balanced", weights=_weights(arguments), like=_word(arguments, "like")).text]
+        emphasis=_word(arguments, "emphasis") or "balanced", weights=_weights(arguments), like=_word(arguments, "like"),
+        explain=arguments.get("explain") is True)
+    return [found.text] if found.explanation is None else [found.text, json.dumps(found.explanation, ensure_ascii=False)]
 
 
 def _weights(arguments: Mapping[str, Json]) -> dict[str, float] | None:

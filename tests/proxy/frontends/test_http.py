@@ -177,7 +177,7 @@ def test_a_page_is_what_the_library_gives(server, library, call):
     {"query": "value 77", "layers": ["text", "names"]}, {"query": "/value 7\\b/", "k": 1}, {"query": "", "max_tokens": 200},
     {"query": "value", "refs": ["REF"], "layers": ["text"], "emphasis": "precision"},
     {"query": "value lines", "weights": {"lines": 0}, "layers": ["text"]},
-    {"like": "REF L77", "layers": ["text"]},
+    {"like": "REF L77", "layers": ["text"]}, {"query": "value 77", "layers": ["text"], "explain": True},
     {"query": "nowhere", "tool": "shell", "outcome": "success", "of_session": "s", "layers": ["text"]}])
 def test_a_search_is_what_the_library_gives(server, library, call):
     ref = library.capture(tool="shell", output=LONG).ref
@@ -189,6 +189,7 @@ def test_a_search_is_what_the_library_gives(server, library, call):
     status, found = server.json("POST /v1/search", call | {"scope": SCOPE})
     assert status == 200 and found["text"] == wanted.text and len(found["hits"]) == len(wanted.hits)
     assert [hit["address"] for hit in found["hits"]] == [hit.address for hit in wanted.hits]
+    assert found.get("explanation", {}).get("hits") == (wanted.explanation or {}).get("hits")
     assert server.json("POST /v1/search", call | {"scope": SCOPE, "refs": "x"})[0] == 400
     assert server.json("POST /v1/search", {"query": "x", "scope": SCOPE, "refs": ["runknown234"]})[0] == 404
     assert server.json("POST /v1/search", {"like": "runknown234 L1", "scope": SCOPE})[0] == 404

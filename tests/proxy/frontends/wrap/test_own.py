@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import base64
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -138,3 +139,13 @@ def test_what_is_like_an_address_is_found(session: byref.Session) -> None:
     assert found.startswith(f"«{refs[1]} ") and "duplicate" in found
     for wrong in ({"like": "rk7f3qmab2x L2"}, {"like": f"{refs[0]} L9"}, {"like": ""}, {"like": refs[0], "query": "x"}):
         assert own.answer(session, "search", wrong)["isError"] is True
+
+
+def test_how_each_hit_came_to_its_place_is_told_as_json(session: byref.Session, root: Path) -> None:
+    session.capture(tool="Bash", args={"command": "make"}, output=LOG)
+    text, told = own.call(session, "search", {"query": "step 1234 of", "explain": True})
+    assert "step 1234 of" in text and json.loads(told)["hits"][0]["branches"]
+    (version,) = {json.loads(told)["version"]}
+    pytest.importorskip("jsonschema").validate(json.loads(told), json.loads((root / "docs" / f"explain-{version}.schema.json").read_text()))
+    with pytest.raises(Invalid):
+        own.call(session, "search", {"query": "x", "explain": 1})
