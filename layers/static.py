@@ -11,9 +11,9 @@ from functools import partial
 from threading import Event, Lock
 
 from byref.layers import workers
-from byref.layers.chunking import chunks
 from byref.layers.contract import GENERATE, WHOLE, Contribution, Hit, LayerStatus, Span, Starting
 from byref.layers.embedding import FILES, VERSION, load, missing, place_of
+from byref.layers.stretches import stretches
 from byref.layers.vectors import Segment, Stretch, Vectors, joined, nearest, parts_of
 from byref.proxy.errors import Corrupt, Invalid, Unknown
 from byref.proxy.query import within_stretch
@@ -21,11 +21,10 @@ from byref.proxy.text import project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from byref.layers.contract import Added, Budget, Held, Scope
     from byref.layers.embedding import Table
-    from byref.proxy.contracts import Source
     from byref.proxy.query import Query
 
     Sign = tuple[tuple[int, int], ...]
@@ -35,7 +34,6 @@ STRETCH = 256 << 10  # bytes that are taken in at once: what an abort loses at m
 FRESH = 256 << 10  # bytes of a scope that are embedded while searching, where they are not indexed
 STEP = 8  # chunks embedded between two looks at the clock
 QUERY = 2000  # characters of a query; the rest adds nothing to a sum
-BINARY = 50  # of stretches of which one byte in so many is NUL, or more, nothing is taken in
 FLOOR = 2000  # of a hit's cosine: every text is a little like every other (.14 in the middle; right answers are above .27)
 SHORTEST = 100  # bytes of a chunk, where a text has many
 RATE = 20_000  # chunks a millisecond
@@ -123,7 +121,7 @@ class Static:
         size = 0
         for added in add:
             start = reached.get(added.blob, (0, 0))[0]
-            for stretch, spans, texts in _stretches(added.blob, added.source, added.shape, start):
+            for stretch, spans, texts in stretches(added.blob, added.source, added.shape, start, STRETCH):
                 segment = _segment(table, stretch, spans, texts, cancel.is_set)
                 if segment is None:
                     break
@@ -174,7 +172,7 @@ class Static:
                 continue
             left -= held.size - start
             try:
-                for stretch, spans, texts in _stretches(held.blob, scope.open(held.blob), held.output.shape, start):
+                for stretch, spans, texts in stretches(held.blob, scope.open(held.blob), held.output.shape, start, STRETCH):
                     segment = _segment(table, stretch, spans, texts, budget.late)
                     if segment is None:
                         return made, finished
@@ -233,24 +231,6 @@ def _sign(place: str) -> Sign:
         except OSError:
             signs.append((-1, 0))
     return tuple(signs)
-
-
-def _stretches(blob: str, source: Source, shape: str, start: int) -> Iterator[tuple[Stretch, list[tuple[int, int]], list[str]]]:
-    """What is left of a blob from this byte on, in stretches that end with a line where one ends in reach: spans and texts of chunks."""
-    size = source.size
-    while start < size:
-        data = source.read(start, min(size, start + STRETCH))
-        if start + len(data) < size:
-            cut = data.rfind(b"\n") + 1
-            while not cut and len(data) > 1 and data[-1] & 0xC0 == 0x80:
-                data = data[:-1]
-            data = data[:cut] if cut else data
-        spans: list[tuple[int, int]] = []
-        if data.count(b"\0") * BINARY <= len(data):
-            spans = list(chunks(data, shape))
-        texts = [project(data[a:b].decode("utf-8", "replace")) for a, b in spans]
-        yield Stretch(blob, start, start + len(data), size, 0, len(spans)), [(start + a, start + b) for a, b in spans], texts
-        start += len(data)
 
 
 def _segment(table: Table, stretch: Stretch, spans: Sequence[tuple[int, int]], texts: Sequence[str],
