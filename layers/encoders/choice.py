@@ -111,7 +111,7 @@ def missing(name: str) -> str:
     """What is not there and how to get it, by a look at files and packages alone; empty where a model may be loaded."""
     there = [library for library in _libraries() if not _lacking(library)]
     if _is_hub(name):
-        return "" if there else f"{name} needs one of the extras onnx, late and pylate: pip install 'byref[late]'"
+        return "" if there else f"nothing is installed that could run {name}: pip install 'byref[late]' (or onnx, pylate)"
     if not os.path.isdir(name):
         return f"no model in {name}: {HOW}"
     if not os.path.isfile(os.path.join(name, "tokenizer.json")):
@@ -150,17 +150,10 @@ def _parsed(setting: str) -> tuple[str, str]:
     name, _, numbers = setting.strip().rpartition(":")
     if numbers not in _NUMBERS or not name:
         name, numbers = setting.strip(), ""
-    if os.path.isabs(name) or name.startswith((".", "~")) or os.path.isdir(name):
-        return os.path.abspath(_home(name)), numbers
+    if os.path.isabs(name) or name.startswith(".") or os.path.isdir(name):
+        return os.path.abspath(name), numbers
     beside = place_of(name)
     return (name if name.count("/") == 1 and not os.path.isdir(beside) else beside), numbers
-
-
-def _home(name: str) -> str:
-    if not name.startswith("~/"):
-        return name
-    from pathlib import Path
-    return str(Path.home()) + name[1:]
 
 
 def _is_hub(name: str) -> bool:
