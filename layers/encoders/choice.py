@@ -7,6 +7,7 @@ once, into that library's own cache. A folder with an ONNX model runs on onnxrun
 from __future__ import annotations
 
 import os
+from functools import cache
 from threading import Lock, Thread
 
 from byref.layers.embedding import place_of
@@ -166,16 +167,20 @@ def _libraries() -> list[Library]:
 
 
 def _lacking(library: Library) -> list[str]:
+    return [name.partition(".")[0] for name in library.NEEDS if not _installed(name)]
+
+
+@cache
+def _installed(name: str) -> bool:
+    """Whether there is such a module, without importing any: of a package, its parent would be."""
     from importlib.util import find_spec
-    lacking = []
-    for name in library.NEEDS:
-        try:
-            found = find_spec(name)
-        except ImportError:  # of a module inside a package that is not there
-            found = None
-        if found is None:
-            lacking.append(name.partition(".")[0])
-    return lacking
+    top, _, part = name.partition(".")
+    found = find_spec(top)
+    if found is None or not part:
+        return found is not None
+    inside = part.replace(".", os.sep)
+    return any(os.path.isdir(place) or os.path.isfile(f"{place}.py")
+               for place in (os.path.join(folder, inside) for folder in found.submodule_search_locations or ()))
 
 
 def _state(name: str) -> object:

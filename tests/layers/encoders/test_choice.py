@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -92,6 +94,13 @@ def test_what_is_not_installed_is_named_with_how_to_get_it(beside: Path, tokens:
         (beside / "some" / name).write_text("{}")
     assert chosen("some").fault() == f"no_such_library not installed: pip install 'byref[{extra}]'"
     assert "nothing is installed that could run some/repository: pip install 'byref[late]'" in chosen("some/repository").fault()
+
+
+def test_a_look_at_what_is_there_imports_none_of_it() -> None:
+    code = ("import sys; from byref.layers.encoders.choice import chosen; print(chosen('some/repository').fault()); "
+            "print(sorted({'torch', 'onnxruntime', 'sentence_transformers', 'pylate', 'numpy'} & set(sys.modules)))")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_a_model_that_failed_is_tried_again_once_its_files_are_others(model: Model, beside: Path) -> None:
