@@ -25,7 +25,7 @@ GENERATE, REFINE = "generate", "refine"  # roles: candidates from the scope; sco
 WORDS = "words"  # a third role: where it has indexed a blob, nobody else need look through it for words
 # Modules of the folder that are no layers.
 PARTS = frozenset({"contract", "orchestrator", "ranking", "sidecar", "chunking", "segments", "embedding", "vectors", "maxsim", "weighted",
-                   "synonyms", "rewriting", "forms", "stretches", "workers"})
+                   "titles", "fusion", "synonyms", "rewriting", "forms", "stretches", "workers", "encoding", "seeking", "pools", "caching"})
 WHOLE = 10_000  # basis points: all of it
 
 
@@ -58,7 +58,7 @@ class Hit(NamedTuple):  # made by the ten thousand: a tuple takes a tenth of a r
     terms: the query's terms that stand there, as bits in the order of `Query.terms`; near: those beside it too. line: the number of
     its first line, 1-based, 0 for a piece of a line or where it is not known. last: of its last line; -1 for a chunk in which the
     place itself is yet to be found. exact: the whole query stands there, 2 to the letter, 1 in other case. parts: what each of the query's
-    tokens adds, in their order, from a layer that can tell.
+    tokens adds, in their order, from a layer that can tell. title: of a string, as `titles.keyword` says, 0 where it is not known.
     """
 
     span: Span
@@ -70,6 +70,7 @@ class Hit(NamedTuple):  # made by the ten thousand: a tuple takes a tenth of a r
     last: int = -1
     exact: int = 0
     parts: tuple[Meet, ...] = ()
+    title: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,3 +181,16 @@ class Layer(Protocol):
     def apply(self, add: Sequence[Added], remove: Sequence[str], cancel: Event) -> None:
         """Takes blobs in and lets others go, leaving no byte of them. Idempotent; a cancel loses at most what was not yet written."""
     def close(self) -> None: ...
+
+
+class Unindexed:
+    """What layers have in common that look at outputs as they are: no index, so that nothing is built and nothing has to be removed."""
+
+    def indexed(self) -> frozenset[str]:
+        return frozenset()
+
+    def apply(self, add: Sequence[Added], remove: Sequence[str], cancel: Event) -> None:
+        pass
+
+    def close(self) -> None:
+        pass

@@ -1,5 +1,6 @@
 """Fuzzy: how like the query the likest stretch of a candidate is, by rapidfuzz; misspelt identifiers are found so.
 
+What is alike is the mean of the likest stretch and of the whole words around it, so that a part of a longer word is less than a word.
 Refines what others found. Where the scope is small it looks through all of it, so that no index is needed.
 """
 from __future__ import annotations
@@ -8,16 +9,16 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from byref.layers.chunking import chunks
-from byref.layers.contract import REFINE, WHOLE, Contribution, Hit, LayerStatus, Span
+from byref.layers.contract import REFINE, WHOLE, Contribution, Hit, LayerStatus, Span, Unindexed
+from byref.layers.titles import AROUND, keyword
 from byref.proxy.errors import Corrupt, Unknown
 from byref.proxy.query import AS_IT_IS
 from byref.proxy.text import project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from threading import Event
 
-    from byref.layers.contract import Added, Budget, Scope
+    from byref.layers.contract import Budget, Scope
     from byref.proxy.query import Query
 
 LEAST = 7500  # basis points of likeness below which it is chance
@@ -32,7 +33,7 @@ def layer(folder: str | None) -> Fuzzy:
     return Fuzzy()
 
 
-class Fuzzy:
+class Fuzzy(Unindexed):
     """See the module."""
 
     name, version, roles = "fuzzy", "1", frozenset({REFINE})
@@ -53,7 +54,7 @@ class Fuzzy:
 
     def search(self, query: Query, scope: Scope, budget: Budget, candidates: Sequence[Hit] | None = None) -> Contribution:
         """The likest stretch of each chunk, as a hit of its line. Scores: basis points of likeness, after the case is folded."""
-        from rapidfuzz.fuzz import partial_ratio, partial_ratio_alignment
+        from rapidfuzz.fuzz import partial_ratio, partial_ratio_alignment, ratio
         asked = query.text.lower()
         found: list[tuple[int, int, int, int, Hit]] = []
         whole = True
@@ -78,9 +79,15 @@ class Fuzzy:
             low = data.rfind(b"\n", 0, start) + 1
             high = data.find(b"\n", max(start, end - 1))
             high = len(data) if high < 0 else high
-            score = int(placed.score * 100)
+            title = 0
+            if asked.isascii():
+                start, end = _word(data, start, end, low, high)
+                score = int(50 * (placed.score + ratio(asked, text[start:end])))
+                title = _title(scope, span, low, high, start, end)
+            else:
+                score = int(placed.score * 100)
             first = line and line + data.count(b"\n", 0, low)
-            hit = Hit(Span(span.blob, span.start + low, span.start + high), score, "fuzzy", line=first)
+            hit = Hit(Span(span.blob, span.start + low, span.start + high), score, "fuzzy", line=first, title=title)
             found.append((-score, held.age, held.part, hit.span.start, hit))
         found.sort(key=lambda one: one[:4])
         return Contribution([hit for *_, hit in found[:KEPT]], whole=whole)
@@ -104,11 +111,23 @@ class Fuzzy:
                 counted = start
                 yield Span(held.blob, start, end), line if start == 0 or data[start - 1] == 10 else 0
 
-    def indexed(self) -> frozenset[str]:
-        return frozenset()
 
-    def apply(self, add: Sequence[Added], remove: Sequence[str], cancel: Event) -> None:
-        pass
+def _word(data: bytes, start: int, end: int, low: int, high: int) -> tuple[int, int]:
+    """A stretch of a line with the rest of the words that it begins and ends in."""
+    while start > low and (data[start - 1] == 95 or chr(data[start - 1]).isalnum()):
+        start -= 1
+    while end < high and (data[end] in b"_-" or chr(data[end]).isalnum()):
+        end += 1
+    while start < end and data[start] in b" \t\n":
+        start += 1
+    while end > start and data[end - 1] in b" \t\n":
+        end -= 1
+    return start, end
 
-    def close(self) -> None:
-        pass
+
+def _title(scope: Scope, span: Span, low: int, high: int, start: int, end: int) -> int:
+    """How much the line from low to high in a chunk is about what stands from start to end."""
+    base = max(0, span.start + low - AROUND)
+    around = scope.open(span.blob).read(base, min(scope.held[span.blob].size, span.start + high + AROUND))
+    moved = span.start - base
+    return keyword(around, low + moved, high + moved, start + moved, end - start, base == 0)
