@@ -4,20 +4,30 @@ Needs no index, so it is always current. Blobs whose words an index answers for 
 """
 from __future__ import annotations
 
-from byref.layers.contract import GENERATE, WHOLE, Contribution, Hit, LayerStatus, Span
+from heapq import nsmallest
+from threading import Event
+
+from byref.layers import workers
+from byref.layers.contract import GENERATE, WHOLE, Contribution, Hit, LayerStatus, Span, Unindexed
+from byref.layers.titles import told
 from byref.proxy.errors import Corrupt, Unknown
 from byref.proxy.query import AS_IT_IS, met, within_stretch
-from byref.proxy.scanning import near, scan
+from byref.proxy.scanning import Scanned, near, scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from threading import Event
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
 
-    from byref.layers.contract import Added, Budget, Scope
+    from byref.layers.contract import Budget, Held, Scope
     from byref.proxy.query import Query
+    from byref.proxy.scanning import Unit
 
-PLACES = 2000  # best places that are of use
+    Look: TypeAlias = Scanned | Corrupt | Unknown | None
+
+PLACES = 600  # best places that are of use
+SHARED = 2 << 20  # bytes of a scope from which on a second thread helps
+TICK = 0.002  # seconds between two looks at the clock while it does
 ALL = 12  # tokens of a query up to which it matters that all are there
 LIKE = 64  # words of a stretch of text that are looked for
 STEP = 1_000_000  # of a score: more than all words together weigh
@@ -31,7 +41,7 @@ def layer(folder: str | None) -> Text:
     return Text()
 
 
-class Text:
+class Text(Unindexed):
     """See the module."""
 
     name, version, roles = "text", "1", frozenset({GENERATE})
@@ -45,57 +55,79 @@ class Text:
 
     def search(self, query: Query, scope: Scope, budget: Budget, candidates: Sequence[Hit] | None = None) -> Contribution:
         """The best lines, or pieces of long lines. Raises `Corrupt` for a damaged output that the caller named."""
-        found: list[Hit] = []
+        looks = _looks(query, scope, budget.late)
         counts, lines = [0] * len(query.terms), 1
         searched: set[str] = set()
-        faults: list[str] = []
-        wordless = query.without_terms()
-        stretch = within_stretch(query)
-        worded = query if not query.apart else query.with_terms(query.terms[:LIKE])
-        for number, held in enumerate(scope.held.values()):
-            if number and budget.late():
-                break
-            ref = held.output.ref
-            try:
-                source = scope.open(held.blob)
-                start = source.read(0, SNIFFED)
-                if start.count(b"\0") * BINARY > len(start):
-                    searched.add(held.blob)
-                    continue
-                asked = wordless if held.blob in scope.worded else worded
-                scanned = scan(source, asked, budget.late)
-            except (Corrupt, Unknown) as fault:
-                if scope.named:
-                    raise Corrupt(ref, f"its part {held.output.manifest.parts[held.part].name}: {fault}") from None
-                if ref not in faults:
-                    faults.append(ref)
+        faults: dict[str, None] = {}
+        for held, look in zip(scope.held.values(), looks, strict=False):
+            if look is None:
                 continue
-            for bit, count in enumerate(scanned.places):
+            if isinstance(look, Exception):
+                if scope.named:
+                    raise Corrupt(held.output.ref, f"its part {held.output.manifest.parts[held.part].name}: {look}") from None
+                faults.setdefault(held.output.ref)
+                continue
+            for bit, count in enumerate(look.places):
                 counts[bit] += count
-            lines += scanned.lines
-            if scanned.whole:
+            lines += held.output.manifest.parts[held.part].blob.lines
+            if look.whole:
                 searched.add(held.blob)
-            pattern = query.compiled is not None
-            found += [Hit(Span(held.blob, unit.start, unit.end), 0, "regex" if pattern else "exact" if unit.exact else "words",
-                          unit.terms, merged, unit.line, unit.last, 0 if pattern else unit.exact)
-                      for unit, merged in zip(scanned.units, near(scanned.units), strict=True)
-                      if not query.apart or not stretch(held.blob, unit.start, unit.end)]
         whole = len(searched) == len(scope.held)
-        note = f"unreadable: {' '.join(faults[:3])}" if faults else ""
-        return Contribution(_ranked(found, query, counts, lines, scope), None if whole else frozenset(searched),
+        note = f"unreadable: {' '.join(list(faults)[:3])}" if faults else ""
+        hits = told(_ranked(looks, query, counts, lines, scope), query, scope, budget.late)
+        return Contribution(hits, None if whole else frozenset(searched),
                             whole or (bool(faults) and not budget.late()), tuple(counts), tuple(faults), note)
 
-    def indexed(self) -> frozenset[str]:
-        return frozenset()
 
-    def apply(self, add: Sequence[Added], remove: Sequence[str], cancel: Event) -> None:
-        pass
+def _looks(query: Query, scope: Scope, late: Callable[[], bool]) -> list[Look]:
+    """What was found in each blob of the scope, in order; None where there was no time. At least the first is begun.
 
-    def close(self) -> None:
-        pass
+    Decompression and RE2 leave the interpreter to others: two threads look through twice as much, where there are two cores.
+    """
+    wordless = query.without_terms()
+    worded = query if not query.apart else query.with_terms(query.terms[:LIKE])
+    looks: list[Look] = [None] * len(scope.held)
+    turns = iter(list(enumerate(scope.held.values())))  # `next` of it is atomic
+
+    def look(number: int, held: Held) -> Look:
+        try:
+            source = scope.open(held.blob)
+            start = source.read(0, SNIFFED)
+            if start.count(b"\0") * BINARY > len(start):
+                return Scanned((), (), True)
+            return scan(source, wordless if held.blob in scope.worded else worded, late, workers.ahead)
+        except (Corrupt, Unknown) as fault:
+            return fault
+
+    def work() -> None:
+        for number, held in turns:
+            if number and late():
+                return
+            looks[number] = look(number, held)
+
+    through = Event()
+    failed: list[Exception] = []
+
+    def help_out() -> None:
+        try:
+            work()
+        except Exception as fault:  # raised by whoever waits
+            failed.append(fault)
+        through.set()
+
+    shared = len(scope.held) > 1 and scope.total >= SHARED
+    if shared:
+        workers.start(help_out)
+    work()
+    if shared:
+        while not through.wait(TICK) and not late():
+            pass
+        if failed:
+            raise failed[0]
+    return list(looks)  # what is not through by now stays out
 
 
-def _ranked(found: Sequence[Hit], query: Query, counts: Sequence[int], lines: int, scope: Scope) -> list[Hit]:
+def _ranked(looks: Sequence[Look], query: Query, counts: Sequence[int], lines: int, scope: Scope) -> list[Hit]:
     """Best first: the text to the letter, then in other case, then all words in a line or its neighbours, then most by weight.
 
     A word weighs the binary logarithm of how rare it is, in whole numbers, times what the caller gave it; one beside the line weighs half.
@@ -104,20 +136,28 @@ def _ranked(found: Sequence[Hit], query: Query, counts: Sequence[int], lines: in
     weights = [max(1, (lines // max(1, count)).bit_length()) * term.factor * term.weight // part
                for count, term in zip(counts, query.terms, strict=True)]
     tokens = len(query.tokens)
-    sums: dict[int, int] = {}
 
-    def weigh(bits: int) -> int:
-        if bits not in sums:
-            sums[bits] = sum(weight for bit, weight in enumerate(weights) if bits >> bit & 1)
-        return sums[bits]
+    def weigh(terms: int, around: int) -> tuple[int, bool]:
+        weight = sum(((terms >> bit & 1) + (around >> bit & 1)) * weight for bit, weight in enumerate(weights))
+        return weight, 1 < tokens <= ALL and len(met(query, around)) == tokens
 
-    scored: list[tuple[int, int, int, Hit]] = []
+    known: dict[tuple[int, int], tuple[int, bool]] = {}
+    pattern, stretch = query.compiled is not None, within_stretch(query)
+    scored: list[tuple[int, int, int, int, Unit, int, Held]] = []
     heaviest = 0
-    for hit in found:
-        weight = weigh(hit.terms) + weigh(hit.near)
-        everything = 1 < tokens <= ALL and len(met(query, hit.near)) == tokens
-        heaviest = max(heaviest, weight)
-        held = scope.held[hit.span.blob]
-        scored.append((-((hit.exact * 2 + everything) * step + weight), held.age, held.part, hit))
-    scored.sort(key=lambda one: (*one[:3], one[3].span.start))
-    return [hit._replace(score=-negative) for negative, _, _, hit in scored if hit.exact or -negative * FLOOR >= heaviest][:PLACES]
+    for held, look in zip(scope.held.values(), looks, strict=False):
+        if not isinstance(look, Scanned):
+            continue
+        for unit, around in zip(look.units, near(look.units), strict=True):
+            if query.apart and stretch(held.blob, unit.start, unit.end):
+                continue
+            key = unit.terms, around
+            if key not in known:
+                known[key] = weigh(*key)
+            weight, everything = known[key]
+            heaviest = max(heaviest, weight)
+            exact = 0 if pattern else unit.exact
+            scored.append((-((exact * 2 + everything) * step + weight), held.age, held.part, unit.start, unit, around, held))
+    best = nsmallest(PLACES, (one for one in scored if one[4].exact or -one[0] * FLOOR >= heaviest))
+    return [Hit(Span(held.blob, unit.start, unit.end), -negative, "regex" if pattern else "exact" if unit.exact else "words", unit.terms,
+                around, unit.line, unit.last, 0 if pattern else unit.exact) for negative, _, _, _, unit, around, held in best]

@@ -9,13 +9,16 @@ import sys
 from _thread import start_new_thread
 from contextlib import contextmanager
 from queue import SimpleQueue
-from threading import Lock
+from threading import Event, Lock, Semaphore
+from typing import TypeVar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     Work = Callable[[], object]
+
+Item = TypeVar("Item")
 
 KEPT = 16  # threads that wait for work; more than are idle at once end
 TURN = 0.0005  # seconds after which a thread that computes lets another go on; Python's own 5 ms add up over layers
@@ -44,6 +47,42 @@ def _run(tasks: SimpleQueue[Work]) -> None:
         if len(_idle) >= KEPT:
             return
         _idle.append(tasks)
+
+
+def ahead(items: Iterator[Item], count: int = 2) -> Iterator[Item]:
+    """The same items, made in another thread while those before them are worked on, so many ahead. Raises what making them raises."""
+    made: SimpleQueue[Item | _Over] = SimpleQueue()
+    room, stop = Semaphore(count), Event()
+
+    def make() -> None:
+        over = _Over(None)
+        try:
+            for item in items:
+                made.put(item)
+                room.acquire()
+                if stop.is_set():
+                    return
+        except Exception as fault:  # raised where the items are taken
+            over = _Over(fault)
+        made.put(over)
+
+    start(make)
+    try:
+        while not isinstance(item := made.get(), _Over):
+            room.release()
+            yield item
+        if item.fault is not None:
+            raise item.fault
+    finally:
+        stop.set()
+        room.release()
+
+
+class _Over:
+    """There are no more items."""
+
+    def __init__(self, fault: Exception | None) -> None:
+        self.fault = fault
 
 
 @contextmanager

@@ -1,13 +1,16 @@
 """Lines that an RE2 pattern matches, with lines around them, each under an address that fetch takes."""
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from byref.proxy.contracts import dataclass
 from byref.proxy.errors import Invalid
 from byref.proxy.text import estimate, pattern, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    import re
+    from collections.abc import Iterable, Iterator, Sequence
 
     from byref.proxy.contracts import Source
     from byref.proxy.text import Pattern
@@ -29,28 +32,46 @@ class Hit:
     last: int
 
 
+class Met(NamedTuple):
+    """Where a match begins, the lines from low to high that it stands in, newline left out, and in a long line what is shown of it."""
+
+    start: int
+    low: int
+    high: int
+    inside: tuple[int, int] | None
+
+
+def met(finds: Iterable[re.Match[bytes]], data: bytes, begin: int, stop: int) -> Iterator[Met]:
+    """Lines with matches, each line once, or places in a long line; of matches from begin on, in lines that begin before stop."""
+    done = -1
+    for found in finds:
+        low = data.rfind(b"\n", 0, found.start()) + 1
+        if low >= stop:
+            break
+        if found.start() < begin or low == len(data) or found.start() < done:
+            continue
+        high = data.find(b"\n", max(found.start(), found.end() - 1))
+        high = len(data) if high < 0 else high
+        if high - low > LONG and b"\n" not in data[low:high]:
+            a, b = max(low, found.start() - AROUND), min(high, found.end() + AROUND, found.start() + 2 * LONG)
+            a, done = _character(data, a, low), _character(data, b, a)
+            yield Met(found.start(), low, high, (a, done))
+        else:
+            done = high + 1
+            yield Met(found.start(), low, high, None)
+
+
 def matches(part: str, source: Source, compiled: Pattern, context: int, start: int = 0) -> Iterator[Hit]:
     """Hits in one part in order, from the line, or the place in a long line, at byte start on."""
     for base, first, data, begin, stop in _windows(source, context, start):
-        line, counted, done = first, 0, -1
-        for found in compiled.finditer(data):
-            low = data.rfind(b"\n", 0, found.start()) + 1
-            if low >= stop:
-                break
-            if found.start() < begin or low == len(data) or found.start() < done:
-                continue
-            inner = max(found.start(), found.end() - 1)
-            high = data.find(b"\n", inner)
-            high = len(data) if high < 0 else high
+        line, counted = first, 0
+        for place, low, high, inside in met(compiled.finditer(data), data, begin, stop):
             line += data.count(b"\n", counted, low)
             counted = low
-            if high - low > LONG and b"\n" not in data[low:high]:
-                a, b = max(low, found.start() - AROUND), min(high, found.end() + AROUND, found.start() + 2 * LONG)
-                a, b = _character(data, a, low), _character(data, b, a)
-                done = b
-                yield Hit(part, line, base + found.start(), ((f"b{base + a}-{base + b}:", to_text(data[a:b])),), line)
+            if inside is not None:
+                a, b = inside
+                yield Hit(part, line, base + place, ((f"b{base + a}-{base + b}:", to_text(data[a:b])),), line)
             else:
-                done = high + 1
                 yield Hit(part, line, base + low, *_rows(data, line, low, high, context))
 
 

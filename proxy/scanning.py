@@ -1,23 +1,37 @@
 """Where the terms of a query stand in the bytes of one part: the lines that hold them, or pieces of lines too long to show."""
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from byref.proxy.contracts import dataclass
-from byref.proxy.matching import matches
+from byref.proxy.errors import Invalid
+from byref.proxy.matching import met
+from byref.proxy.text import pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    import re
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import TypeAlias
 
     from byref.proxy.contracts import Source
     from byref.proxy.query import Query, Term
+    from byref.proxy.text import Pattern
+
+    Ahead: TypeAlias = Callable[[Iterator[tuple[int, bytes]]], Iterator[tuple[int, bytes]]]
+    Finder: TypeAlias = Callable[[int, bytes], Iterable[re.Match[bytes]]]
 
 WINDOW = 1 << 20  # bytes that are looked at in one go: between two, the time is checked
 LONG = 600  # bytes of a line that is a unit as a whole
 PIECE = 320  # bytes of a unit inside a longer one
 COMMON = 2000  # places in a window from which on a term is looked for only where rarer ones stand
 PLACES = 10_000  # of all terms in a window: what is commoner than those that fill them is common
+SMALL = 64 << 10  # bytes in which terms are looked for one by one; in more, by one pattern
+PROBES, PROBE = 4, 16 << 10  # stretches of a window, and bytes of each, by which common terms are told from rare ones
+RARE = 32  # terms that are looked for at once
+MOST = 256  # units of a window that are looked into: the first; and places of rare terms in it, as far as these can be told before
+OVERLAP = 4096  # bytes of a match over several lines that is found wherever windows meet
 BESIDE = 12  # common terms that are looked for beside rarer ones
 EXACT = 1000  # places of the whole query in a part
 SAME, OTHER = 2, 1  # how the whole query stands there: to the letter, or in other case
@@ -44,69 +58,95 @@ class Scanned:
 
     units: tuple[Unit, ...]
     places: tuple[int, ...]
-    lines: int
     whole: bool
 
 
-def scan(source: Source, query: Query, late: Callable[[], bool]) -> Scanned:
-    """The units in which the query, its pattern or its words stand. late: whether time is over; asked between windows."""
+def scan(source: Source, query: Query, late: Callable[[], bool], ahead: Ahead = iter, finder: Finder | None = None) -> Scanned:
+    """The units in which the query, its pattern or its words stand. late: whether time is over; asked between windows.
+
+    ahead: by which windows of a large part are read while others are looked at. finder: of matches in a window, where not RE2 alone
+    is to look for them: (byte at which it begins, bytes).
+    """
     if query.compiled is not None:
-        return _by_pattern(source, query, late)
+        return _by_pattern(source, finder or (lambda _, data: query.compiled.finditer(data) if query.compiled else ()), late, ahead)
     units: list[Unit] = []
     places = [0] * len(query.terms)
-    exacts, line, base = 0, 1, 0
-    while base < source.size:
-        if base and late():
-            return Scanned(tuple(units), tuple(places), line, False)
-        data = source.read(base, min(source.size, base + WINDOW))
-        if base + len(data) < source.size:
-            cut = data.rfind(b"\n") + 1
-            data = data[:cut] if cut else data
-        found, met = _window(data, query, places, exacts)
-        exacts += met
+    exacts, line, end = 0, 1, 0
+    for base, data in _ahead(source, _windows(source, late, 0), ahead):
+        found, many = _window(data, query, places, exacts)
+        exacts += many
         units += _units(data, base, line, found)
-        line += data.count(b"\n")
-        base += len(data)
-    return Scanned(tuple(units), tuple(places), line, True)
+        end = base + len(data)
+        line += data.count(b"\n") if end < source.size else 0
+    return Scanned(tuple(units), tuple(places), end == source.size)
 
 
-def _by_pattern(source: Source, query: Query, late: Callable[[], bool]) -> Scanned:
+def _windows(source: Source, late: Callable[[], bool], overlap: int) -> Iterator[tuple[int, bytes]]:
+    """Stretches of whole lines, as long as there is time; each begins where a line does, so many bytes before the last one ends."""
+    base = 0
+    while base < source.size and not (base and late()):
+        end = min(source.size, base + WINDOW)
+        half = base + (end - base) // 2  # in two, as the frames are verified: all of it at once would be hashed once more
+        data = source.read(base, half) + source.read(half, end)
+        if end == source.size:
+            yield base, data
+            return
+        cut = data.rfind(b"\n") + 1 or len(data)
+        yield base, data[:cut]
+        base += data.rfind(b"\n", 0, max(0, cut - overlap)) + 1 or cut
+
+
+def _ahead(source: Source, windows: Iterator[tuple[int, bytes]], ahead: Ahead) -> Iterator[tuple[int, bytes]]:
+    return ahead(windows) if source.size > 2 * WINDOW else windows
+
+
+def _by_pattern(source: Source, finder: Finder, late: Callable[[], bool], ahead: Ahead) -> Scanned:
     units: list[Unit] = []
-    if query.compiled is not None:
-        for hit in matches("", source, query.compiled, 0):
-            address = hit.rows[0][0]
-            if address[0] == "b":
-                start, _, end = address[1:-1].partition("-")
-                units.append(Unit(int(start), int(end), 0, 0, 0, SAME))
+    first, former, told, end = 1, (0, b""), 0, 0  # number of the first line of a window; the window before; up to where matches are told
+    for base, data in _ahead(source, _windows(source, late, OVERLAP), ahead):
+        first += former[1].count(b"\n", 0, base - former[0])
+        former, line, counted = (base, data), first, 0
+        for place, low, high, inside in met(finder(base, data), data, told - base, len(data)):
+            if len(units) == EXACT:
+                return Scanned(tuple(units), (), True)
+            line += data.count(b"\n", counted, low)
+            counted = low
+            if inside is None:
+                last = line + data.count(b"\n", low, high)
+                units.append(Unit(base + low, base + high, line, last, 0, SAME))
             else:
-                size = sum(len(text.encode("utf-8", "surrogateescape")) + 1 for _, text in hit.rows)
-                units.append(Unit(hit.offset, min(source.size, hit.offset + size), hit.line, hit.last, 0, SAME))
-            if len(units) >= EXACT or (len(units) % 16 == 0 and late()):
-                return Scanned(tuple(units), (), 0, len(units) >= EXACT)
-    return Scanned(tuple(units), (), 0, True)
+                units.append(Unit(base + inside[0], base + inside[1], 0, 0, 0, SAME))
+            told = base + (high + 1 if inside is None else max(inside[1], place + 1))
+        end = base + len(data)
+    return Scanned(tuple(units), (), end >= source.size)
 
 
 def _window(data: bytes, query: Query, places: list[int], exacts: int) -> tuple[dict[int, list[int]], int]:
-    """Start of a unit to [terms, exact, end] for what stands in these bytes; and how often the whole query does."""
+    """Start of a unit to [terms, exact] for what stands in these bytes; and how often the whole query does."""
+    if len(data) > SMALL:
+        often, most = _sampled(data, query.terms), _most(data)
+        rare = min(RARE, _rare(often, most, most))
+        forms = tuple(query.terms[bit].form for _, bit in often[:rare])
+        together = len(often) > 1 and often[0][0] > most
+        compiled = _seeker(query.exact, tuple(query.terms[bit].form for _, bit in often[:2]) if together else forms, together)
+        if compiled is not None:
+            return _looked(data, query, compiled, often, 0 if often and often[0][0] > most else rare, places, exacts)
     low = _lower(data, query.exact)
     found: dict[int, list[int]] = {}
-    met = 0
+    many = 0
     for place in _all(low, _lower(query.exact, query.exact), EXACT - exacts):
         same = SAME if data.startswith(query.exact, place) else OTHER
         unit = found.setdefault(_start(data, place), [0, 0])
         unit[1] = max(unit[1], same)
-        met += 1
+        many += 1
     often = sorted((low.count(term.form), bit) for bit, term in enumerate(query.terms))
-    there = [(count, bit) for count, bit in often if count]
-    rare, total = 0, 0
-    while rare < len(there) and (rare == 0 or (there[rare][0] <= COMMON and total + there[rare][0] <= PLACES)):
-        total += there[rare][0]
-        rare += 1
-    common = there[rare:]
-    for _, bit in there[:rare]:
+    often = [(count, bit) for count, bit in often if count]
+    rare = _rare(often, COMMON, PLACES)
+    for _, bit in often[:rare]:
         for place in _places(data, low, query.terms[bit]):
             places[bit] += 1
             found.setdefault(_start(data, place), [0, 0])[0] |= 1 << bit
+    common = often[rare:]
     for count, bit in common:
         places[bit] += count
     for start, unit in found.items() if common else ():
@@ -114,7 +154,91 @@ def _window(data: bytes, query: Query, places: list[int], exacts: int) -> tuple[
         for _, bit in common[:BESIDE]:
             if next(_places(data, low, query.terms[bit], start, end), -1) >= 0:
                 unit[0] |= 1 << bit
-    return found, met
+    return found, many
+
+
+def _most(data: bytes) -> int:
+    return 1 + MOST * len(data) // WINDOW
+
+
+def _rare(often: Sequence[tuple[int, int]], most: int, all_of_them: int) -> int:
+    """How many terms, rarest first, are looked for everywhere: one, then as long as no one and not all together are too many."""
+    rare = total = 0
+    while rare < len(often) and (rare == 0 or (often[rare][0] <= most and total + often[rare][0] <= all_of_them)):
+        total += often[rare][0]
+        rare += 1
+    return rare
+
+
+def _sampled(data: bytes, terms: Sequence[Term]) -> list[tuple[int, int]]:
+    """(places, bit) of each term, rarest first, as stretches of the window let them be guessed; the text alone decides, no clock."""
+    step = len(data) // PROBES
+    low = b"\n".join(data[at:at + PROBE] for at in range(0, PROBES * step, step)).lower()
+    return sorted((low.count(term.form) * len(data) // (PROBES * PROBE), bit) for bit, term in enumerate(terms))
+
+
+@lru_cache(64)
+def _seeker(exact: bytes, forms: tuple[bytes, ...], together: bool) -> Pattern | None:
+    """Finds the whole query, any of these forms, or two of them on a line, in any case; None where they are no text or too many."""
+    written = [_quoted(form) for form in forms]
+    if together:
+        first, second = written
+        written = [f"{first}[^\n]*{second}", f"{second}[^\n]*{first}"]
+    try:
+        return pattern("(?i)" + "|".join(dict.fromkeys([*([_quoted(exact)] if exact else []), *written])))
+    except (Invalid, UnicodeDecodeError):
+        return None
+
+
+def _quoted(form: bytes) -> str:
+    return "".join(c if c.isalnum() or ord(c) > 127 else f"\\x{{{ord(c):x}}}" for c in form.decode())
+
+
+def _looked(data: bytes, query: Query, compiled: Pattern, often: Sequence[tuple[int, int]], rare: int, places: list[int],
+            exacts: int) -> tuple[dict[int, list[int]], int]:
+    """The same for a large window. Each unit with a match is looked into once, for all terms that are not too many.
+
+    rare: how many terms are found wherever they stand, so that they can be counted.
+    """
+    found: dict[int, list[int]] = {}
+    many = looked = end = 0
+    most = _most(data)
+    exact = _lower(query.exact, query.exact)
+    sought = often[:rare + BESIDE]
+    for match in compiled.finditer(data):
+        place = match.start()
+        if place < end:
+            continue
+        if looked == most:
+            break
+        looked += 1
+        start = _start(data, place)
+        end = max(_end(data, start), place + 1)
+        before = min(start, 1)
+        text = data[start - before:end + 1]
+        low = _lower(text, query.exact)
+        terms = 0
+        for number, (_, bit) in enumerate(sought):
+            if next(_places(text, low, query.terms[bit], before, before + end - start), -1) >= 0:
+                terms |= 1 << bit
+                places[bit] += number < rare
+        same = 0
+        if exacts + many < EXACT and exact:
+            wide = data[start:end + len(exact)]
+            if wide.find(query.exact, 0, end - start + len(exact) - 1) >= 0:
+                same = SAME
+            elif _lower(wide, query.exact).find(exact, 0, end - start + len(exact) - 1) >= 0:
+                same = OTHER
+            many += same > 0
+        if terms or same:
+            found[start] = [terms, same]
+    low = b""
+    for estimate, bit in often[rare:]:
+        if not estimate:  # too many terms to look for: whether they stand here at all is to be known
+            low = low or _lower(data, query.exact)
+            estimate = low.count(query.terms[bit].form)
+        places[bit] += estimate
+    return found, many
 
 
 def _lower(data: bytes, asked: bytes) -> bytes:
@@ -201,6 +325,17 @@ def _units(data: bytes, base: int, line: int, found: dict[int, list[int]]) -> It
         whole = (start == 0 or data[start - 1] == 10) and (end >= len(data) or data[end] == 10)
         terms, exact = found[start]
         yield Unit(base + start, base + end, line if whole else 0, line if whole else 0, terms, exact)
+
+
+def cut(data: bytes) -> Iterator[tuple[int, int, bool, bool]]:
+    """All units of these bytes, in order: start, end without the newline, whether it is a whole line, and whether one begins here."""
+    start, first = 0, True
+    while start < len(data):
+        end = _end(data, start)
+        ends = end >= len(data) or data[end] == 10
+        yield start, end, first and ends, first
+        first = ends
+        start = end + 1 if ends else end
 
 
 def within(data: bytes, base: int, line: int, query: Query) -> list[Unit]:

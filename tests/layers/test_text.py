@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from byref.layers import text
 from byref.layers.contract import Budget, Scope
 from byref.layers.text import layer
 from byref.proxy.errors import Corrupt
@@ -67,3 +68,10 @@ def test_a_weight_multiplies_what_a_word_adds_and_never_the_whole_query(world: A
         found = layer(None).search(parse("alpha bravo", weights), here.scope, budget)
         assert [name for name in here.names(found) if weights != {"alpha": 0}] == (wanted if weights != {"alpha": 0} else []), weights
         assert set(here.names(found)) == set(wanted)
+
+
+def test_two_threads_find_what_one_finds(world: Any, budget: Budget, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = world({f"n{n}": "".join(f"line {n * m} of cache {n}\n" for m in range(300)) for n in range(40)})
+    both = layer(None).search(parse("cache 17 line"), here.scope, budget)
+    monkeypatch.setattr(text, "SHARED", 0)
+    assert layer(None).search(parse("cache 17 line"), here.scope, budget) == both and len(both.hits) > 100

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from threading import Event
 
 import pytest
@@ -87,3 +88,30 @@ def test_a_forked_process_has_threads_of_its_own_and_long_turns() -> None:
             finally:
                 os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_what_another_thread_makes_ahead_comes_in_order_and_no_more_of_it_than_is_wanted() -> None:
+    made: list[int] = []
+
+    def items() -> Iterator[int]:
+        for n in range(100):
+            made.append(n)
+            yield n
+
+    assert list(workers.ahead(items())) == list(range(100))
+    made.clear()
+    for item in workers.ahead(items(), 2):
+        if item == 5:
+            break
+    time.sleep(0.05)
+    assert len(made) <= 5 + 4
+
+    def faulty() -> Iterator[int]:
+        yield 1
+        raise KeyError("x")
+
+    taken = []
+    with pytest.raises(KeyError):
+        for item in workers.ahead(faulty()):
+            taken.append(item)
+    assert taken == [1]

@@ -65,3 +65,53 @@ def test_a_pattern_gives_lines_too() -> None:
 def test_where_time_is_over_the_rest_is_not_looked_at() -> None:
     scanned = scan(BytesSource(b"word\n" * WINDOW), parse("word"), lambda: True)
     assert scanned.units and not scanned.whole
+
+
+WORDS = ("session", "token", "cache", "retry", "lease", "shard")
+NOISE = "".join(f"{n} {WORDS[n % 6]} and {WORDS[n % 6]} took {n % 97} ms\n" for n in range(20_000))
+
+
+@pytest.mark.parametrize(("line", "query"), [
+    ("2026 ERROR lease 7f refused by peer", "refused"), ("HTTPResponse was Refused", "refused response"), ("größe ÄNDERN jetzt", "ändern"),
+    ("a [b](c) d", "[b](c)"), ("call retryOnConflictDelayMs(3)", "conflict delay"), ("the Quick Brown fox", "quick brown fox")])
+def test_a_line_among_thousands_is_found_as_it_would_be_alone(line: str, query: str) -> None:
+    alone = found(line + "\n", query).units
+    text = NOISE[:NOISE.index("\n", 300_000) + 1] + line + "\n" + NOISE[300_000:]
+    (unit,) = [unit for unit in found(text, query).units if text.encode()[unit.start:unit.end].decode() == line]
+    assert (unit.terms, unit.exact) == (alone[0].terms, alone[0].exact)
+    assert unit.line == text.encode().count(b"\n", 0, unit.start) + 1
+
+
+def test_of_common_words_lines_that_hold_both_are_found_and_all_are_counted() -> None:
+    text = NOISE + "zz session beside lease zz\n" + NOISE
+    scanned = found(text, "session lease")
+    assert "zz session beside lease zz" in [text[unit.start:unit.end] for unit in scanned.units]
+    assert all(count > 1000 for count in scanned.places)
+
+
+def test_words_that_stand_nowhere_have_no_place_in_a_large_part() -> None:
+    many = " ".join(f"absent{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(60))
+    scanned = found(NOISE, f"{many} session")
+    assert not any(scanned.places[:-1]) and scanned.places[-1] and not found(NOISE, many).units
+
+
+def test_a_query_that_is_no_text_is_found_in_a_large_part() -> None:
+    asked = b"\xff\xfe raw".decode("utf-8", "surrogateescape")
+    (unit,) = [unit for unit in found(NOISE.encode() + b"a \xff\xfe raw b\n", asked).units if unit.exact]
+    assert unit.exact == SAME
+
+
+@pytest.mark.parametrize("pattern", [r"/lease and \w+ took 9\d ms/", r"/took 96 ms\n\d+ session/", "/^777[0-9] /", r"/\bretry\b.*$/"])
+def test_a_pattern_finds_in_windows_what_it_finds_in_the_whole(pattern: str) -> None:
+    text = NOISE * 4
+    assert len(text) > 2 * WINDOW
+    compiled = parse(pattern).compiled
+    assert compiled is not None
+    starts: dict[int, None] = {}
+    done = -1
+    for match in compiled.finditer(text.encode()):
+        low = text.rfind("\n", 0, match.start()) + 1
+        if match.start() >= done:
+            starts.setdefault(low)
+            done = text.find("\n", match.end() - 1) + 1
+    assert [unit.start for unit in found(text, pattern).units] == list(starts)[:1000]
