@@ -46,6 +46,7 @@ class Bm25:
     """See the module."""
 
     name, version, roles = "bm25", VERSION, frozenset({GENERATE, WORDS})
+    by_terms = True  # all it reads of a query are its terms
 
     def __init__(self, folder: str | None) -> None:
         self._segments = Segments(folder, VERSION)

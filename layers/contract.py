@@ -167,9 +167,12 @@ class Layer(Protocol):
     name: as its module's. version: of its chunking, model and scores together: another version is another index.
     """
 
-    name: str
-    version: str
-    roles: frozenset[str]
+    @property
+    def name(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def roles(self) -> frozenset[str]: ...
 
     def applies(self, scope: Scope, query: Query) -> bool:
         """Whether it has anything to say; False is told as skipped."""

@@ -4,7 +4,7 @@ Keyword tiers: the whole name is the query, begins with it, holds all its words,
 """
 from __future__ import annotations
 
-from byref.layers.contract import GENERATE, WHOLE, Contribution, Hit, LayerStatus, Span
+from byref.layers.contract import GENERATE, WHOLE, Contribution, Hit, LayerStatus, Span, Unindexed
 from byref.proxy.errors import Corrupt, Unknown
 from byref.proxy.signature import command_line, tool_kind
 from byref.proxy.text import project
@@ -12,9 +12,8 @@ from byref.proxy.text import project
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from threading import Event
 
-    from byref.layers.contract import Added, Budget, Held, Scope
+    from byref.layers.contract import Budget, Held, Scope
     from byref.proxy.contracts import Json, Output
     from byref.proxy.query import Query
 
@@ -28,7 +27,7 @@ def layer(folder: str | None) -> Names:
     return Names()
 
 
-class Names:
+class Names(Unindexed):
     """See the module."""
 
     name, version, roles = "names", "1", frozenset({GENERATE})
@@ -98,15 +97,6 @@ class Names:
             low = tuple(dict.fromkeys(" ".join(project(title[:LONGEST]).lower().split()) for title in titles if title))
             self._known[key] = (*low, manifest.tool.lower(), tool_kind(manifest.tool)), f"{manifest.tool} {text}".lower()
         return self._known[key]
-
-    def indexed(self) -> frozenset[str]:
-        return frozenset()
-
-    def apply(self, add: Sequence[Added], remove: Sequence[str], cancel: Event) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
 
 
 def _readable(scope: Scope, hit: Hit) -> bool:

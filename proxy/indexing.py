@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from threading import Condition, Event, RLock, Thread
 
 from byref.layers import embedding
+from byref.layers.caching import Cached, Memory
 from byref.layers.contract import WORDS, Added, Held, Scope
 from byref.layers.orchestrator import Orchestrator, load
 from byref.layers.text import BINARY, SNIFFED
@@ -50,6 +51,7 @@ class Indexes:
         self._store, self._log = store, log
         self._folder = None if folder is None else os.path.join(folder, "layers")
         self._lock = RLock()
+        self._memory = Memory()
         self._known: dict[str, Orchestrator] = {}
         self._lists: dict[str, _List] = {}
         self._wanted: dict[str, dict[str, None]] = {}  # scope to digests used last
@@ -64,7 +66,8 @@ class Indexes:
         with self._lock:
             if scope not in self._known:
                 embedding.use(models_folder())
-                self._known[scope] = Orchestrator(load(lambda name: self._place(scope, name), self._log), self._log)
+                layers = load(lambda name: self._place(scope, name), self._log)
+                self._known[scope] = Orchestrator([Cached(layer, self._memory, scope) for layer in layers], self._log)
             return self._known[scope]
 
     def _place(self, scope: str, name: str) -> str | None:
@@ -93,6 +96,7 @@ class Indexes:
 
     def lost(self, name: str) -> None:
         """The store let outputs go: what is known of the scope is read again."""
+        self._memory.clear(name)
         with self._lock:
             self._lists.pop(name, None)
 
