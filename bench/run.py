@@ -10,7 +10,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 # Tables, and what others import.
-NOT_A_BENCHMARK = {"run", "inputs", "corpus", "gallery", "library", "samples", "signs", "wrap_peers", "labelled", "models"}
+NOT_A_BENCHMARK = {"run", "knobs", "inputs", "corpus", "gallery", "library", "samples", "signs", "wrap_peers", "labelled", "models"}
 
 
 def main() -> int:
