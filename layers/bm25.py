@@ -107,6 +107,8 @@ class Bm25:
 
     def apply(self, add: Sequence[Added], remove: Sequence[str], cancel: Event) -> None:
         if not self._there:
+            if remove:
+                self._segments.delete(remove)
             return
         if remove:
             self._segments.remove(remove)

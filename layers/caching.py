@@ -11,7 +11,7 @@ from threading import Lock
 from typing import cast
 from unicodedata import normalize
 
-from byref.layers.contract import Contribution
+from byref.layers.contract import Contribution, Unindexed
 from byref.proxy.text import digest
 
 TYPE_CHECKING = False
@@ -87,6 +87,11 @@ class Cached:
     @property
     def roles(self) -> frozenset[str]:
         return self._layer.roles
+
+    @property
+    def keeps(self) -> bool:
+        """Whether the layer has an index, for which blobs have to be read."""
+        return not isinstance(self._layer, Unindexed)
 
     def applies(self, scope: Scope, query: Query) -> bool:
         return self._layer.applies(scope, query)

@@ -167,6 +167,17 @@ class Segments:
                 else:
                     self._drop(name)
 
+    def delete(self, blobs: Collection[str]) -> None:
+        """Deletes each file that holds one of these blobs, or that cannot be read, by a look at its head: needs no numpy."""
+        if self._folder is None or not os.path.isdir(self._folder):
+            return
+        with self._lock, self._writing():
+            for name in os.listdir(self._folder):
+                path = os.path.join(self._folder, name)
+                held = blobs_of(path) if name.endswith(".seg") else frozenset()
+                if held is None or not held.isdisjoint(blobs) or name.endswith(".tmp"):
+                    os.unlink(path)
+
     def close(self) -> None:
         with self._lock:
             self._held, self._changed, self._indexed = {}, -1, None
@@ -266,6 +277,19 @@ def written(segment: Segment, version: str, replaces: Sequence[str]) -> Iterator
     yield head
     for array in arrays:
         yield array + b"\0" * (-len(array) % 8)
+
+
+def blobs_of(path: str) -> frozenset[str] | None:
+    """The blobs that a file holds, by its head alone; None where that is damaged."""
+    with open(path, "rb") as file:
+        start = file.read(16)
+        head = file.read(int.from_bytes(start[8:12], "little"))
+    try:
+        if start[:8] == MAGIC and zlib.crc32(head) == int.from_bytes(start[12:], "little"):
+            return frozenset(json.loads(head)["blobs"])
+    except (ValueError, KeyError, TypeError):
+        pass
+    return None
 
 
 def read(path: str, version: str) -> tuple[Segment, list[str]] | None:

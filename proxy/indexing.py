@@ -6,17 +6,19 @@ in the layers' own files; a cursor on the catalog's sequence numbers says up to 
 from __future__ import annotations
 
 import os
+import shutil
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from threading import Condition, Event, RLock, Thread
 
 from byref.layers import embedding
 from byref.layers.caching import Cached, Memory
-from byref.layers.contract import WORDS, Added, Held, Scope
+from byref.layers.contract import WORDS, Added, Held, Layer, Scope
 from byref.layers.orchestrator import Orchestrator, load
 from byref.layers.text import BINARY, SNIFFED
 from byref.proxy.config import models_folder
 from byref.proxy.contracts import Output, Store
+from byref.proxy.cursors import Cursors
 from byref.proxy.errors import ByrefError, Corrupt, Miss, Unknown
 from byref.proxy.text import digest
 
@@ -52,6 +54,7 @@ class Indexes:
         self._folder = None if folder is None else os.path.join(folder, "layers")
         self._lock = RLock()
         self._memory = Memory()
+        self._in_memory: dict[str, Cursors] = {}
         self._known: dict[str, Orchestrator] = {}
         self._lists: dict[str, _List] = {}
         self._wanted: dict[str, dict[str, None]] = {}  # scope to digests used last
@@ -147,34 +150,51 @@ class Indexes:
         between: called before each batch.
         """
         scope = self.everything(name)
-        layers = [layer for layer in self.orchestrator(name).layers if not layer.status(scope).missing]
-        for layer in layers:
+        newest = scope.outputs[0].seq if scope.outputs else 0
+        cursors = self._cursors(name)
+        for layer in self.orchestrator(name).layers:
+            if not getattr(layer, "keeps", True) or layer.status(scope).missing:
+                continue
             held = layer.indexed()
-            gone = [blob for blob in held if blob not in scope.held]
+            gone = held - scope.held.keys()
             if gone:
-                layer.apply((), gone, self._cancel)
-            order = dict.fromkeys([*(blob for blob in first if blob in scope.held), *scope.held])
+                cursors.drop(layer.name)
+                layer.apply((), sorted(gone), self._cancel)
+            cursor = cursors.at(layer.name, layer.version, len(held))
+            if cursor == newest and not gone:
+                continue
+            if not cursor:
+                cursors.drop(layer.name)
+            wanted: set[str] = set()
             batch: list[Added] = []
             size = 0
-            for blob in order:
+            for known in _left(scope, first, held, cursor):
                 if self._cancel.is_set():
                     return
-                if blob in held or (known := scope.held[blob]).size > LARGEST:
-                    continue
                 added = self._readable(known)
                 if added is None:
                     continue
                 if size and size + known.size > BATCH:
-                    self._note(name)
-                    between()
-                    layer.apply(batch, (), self._cancel)
+                    self._give(name, layer, batch, between)
                     batch, size = [], 0
                 batch.append(added)
+                wanted.add(known.blob)
                 size += known.size
             if batch:
-                self._note(name)
-                between()
-                layer.apply(batch, (), self._cancel)
+                self._give(name, layer, batch, between)
+            now = layer.indexed()
+            if wanted <= now and not self._cancel.is_set():
+                cursors.put(layer.name, layer.version, len(now), newest)
+
+    def _give(self, name: str, layer: Layer, batch: Sequence[Added], between: Callable[[], None]) -> None:
+        self._note(name)
+        between()
+        layer.apply(batch, (), self._cancel)
+
+    def _cursors(self, name: str) -> Cursors:
+        if self._folder is not None:
+            return Cursors(os.path.join(self._folder, _short(name)))
+        return self._in_memory.setdefault(name, Cursors(None))
 
     def _note(self, name: str) -> None:
         """Says in the folder of a scope whose it is, for its owner alone."""
@@ -223,14 +243,28 @@ class Indexes:
         for place in self._places():
             self.lost(place)
             held = self.everything(place).held
+            self._leftovers(place)
             for layer in self.orchestrator(place).layers:
                 gone = [blob for blob in layer.indexed() if blob not in held]
                 if gone:
+                    self._cursors(place).drop(layer.name)
                     layer.apply((), gone, Event())
 
     def _remove(self, name: str, gone: Sequence[str]) -> None:
+        self._cursors(name).drop()
+        self._leftovers(name)
         for layer in self.orchestrator(name).layers:
             layer.apply((), gone, Event())
+
+    def _leftovers(self, name: str) -> None:
+        """Deletes the indexes of layers that are not here any more, or cannot be loaded: nobody else would let a blob go from them."""
+        if self._folder is None or not self._exists(name):
+            return
+        folder = os.path.join(self._folder, _short(name))
+        known = {layer.name for layer in self.orchestrator(name).layers}
+        for place in os.listdir(folder):
+            if place not in known and os.path.isdir(os.path.join(folder, place)):
+                shutil.rmtree(os.path.join(folder, place), ignore_errors=True)
 
     def _exists(self, name: str) -> bool:
         return self._folder is not None and os.path.isdir(os.path.join(self._folder, _short(name)))
@@ -268,6 +302,20 @@ class _List:
         self.outputs: list[Output] = []
         self.cursor = 0
         self.scope: Scope | None = None
+
+
+def _left(scope: Scope, first: Iterable[str], held: frozenset[str], cursor: int) -> Iterator[Held]:
+    """Blobs that a layer has yet to take in: these first, then the newest, down to its cursor."""
+    given = dict.fromkeys(blob for blob in first if blob in scope.held)
+    for blob in given:
+        known = scope.held[blob]
+        if blob not in held and known.output.seq > cursor and known.size <= LARGEST:
+            yield known
+    for blob, known in scope.held.items():
+        if known.output.seq <= cursor:  # newest first
+            return
+        if blob not in held and blob not in given and known.size <= LARGEST:
+            yield known
 
 
 def _short(scope: str) -> str:

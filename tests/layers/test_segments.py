@@ -1,6 +1,7 @@
 """Segments: many become few, and one that is damaged costs its own blobs alone."""
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,19 @@ def test_blobs_without_chunks_are_known_too() -> None:
     held = Segments(None, "1")
     held.add(build(["empty"], []))
     assert held.indexed() == {"empty"} and len(held.all()[0].keys) == 0
+
+
+def test_without_numpy_a_file_that_holds_a_blob_goes_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "i"
+    kept = Segments(str(folder), "1")
+    for name in ("a", "b", "c"):
+        kept.add(build([name], one(name, 7)))
+    (damaged,) = [path for path in folder.glob("*.seg") if b'"c"' in path.read_bytes()]
+    damaged.write_bytes(b"no segment at all")
+    (folder / "left.seg.tmp").write_bytes(b"a")
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    Segments(str(folder), "1").delete(["a", "zzz"])
+    (left,) = folder.glob("*.seg*")
+    assert b'"b"' in left.read_bytes()
+    Segments(str(tmp_path / "none"), "1").delete(["a"])
+    Segments(None, "1").delete(["a"])

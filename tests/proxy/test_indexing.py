@@ -1,6 +1,8 @@
 """Indexes of a store: built by use, resumed, and rid of what the store lets go, before purge and gc answer."""
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -140,3 +142,65 @@ def test_each_scope_has_its_own_index(session: byref.Session) -> None:
     other.capture(tool="Read", args=None, output="kilo\n", raw=True)
     session.gateway.indexes.build("t")
     assert len(held(other)) == 1 and not other.search("alpha").hits and not held(session) & held(other)
+
+
+def counted(gateway: Any, scope: str = "s") -> list[str]:
+    """Blobs that are opened by building from now on."""
+    opened: list[str] = []
+    store, real = gateway.store, gateway.store.open
+    store.open = lambda digest: (opened.append(digest), real(digest))[1]
+    gateway.indexes.build(scope)
+    store.open = real
+    return opened
+
+
+def test_a_new_process_reads_nothing_again_not_even_what_no_index_takes(session: byref.Session, tmp_path: Path) -> None:
+    session.capture(tool="Read", args={"file_path": "binary"}, output=b"\0\1" * 5000, raw=True)
+    assert len(set(counted(session.gateway))) == len(WORDS) + 1
+    assert counted(session.gateway) == []
+    with byref.open(f"file:{tmp_path / 'store'}") as gateway:
+        other = gateway.session("s")
+        assert counted(gateway) == []
+        new = other.capture(tool="Read", args={"file_path": "new"}, output="foxtrot\n" * 9, raw=True).ref
+        assert set(counted(gateway)) == {blob_of(other, new)} and blob_of(other, new) in held(other) & held(other, "trigram")
+
+
+def test_what_was_let_go_or_damaged_is_built_again_behind_the_cursor(session: byref.Session, tmp_path: Path) -> None:
+    session.gateway.indexes.build("s")
+    session.purge(session.search("delta").hits[0].ref)  # takes the neighbours in its trigram file along
+    session.gateway.indexes.build("s")
+    assert len(held(session)) == len(held(session, "trigram")) == len(WORDS) - 1
+    session.gateway.close()
+    for path in (tmp_path / "store" / "layers").rglob("*.seg"):
+        path.unlink()
+    with byref.open(f"file:{tmp_path / 'store'}") as gateway:
+        gateway.indexes.build("s")
+        assert len(held(gateway.session("s"))) == len(WORDS) - 1
+
+
+def test_a_build_that_was_cancelled_goes_on_where_it_was(session: byref.Session) -> None:
+    indexes = session.gateway.indexes
+    indexes._cancel.set()
+    indexes.build("s")
+    assert not held(session)
+    indexes._cancel.clear()
+    indexes.build("s")
+    assert len(held(session)) == len(held(session, "trigram")) == len(WORDS)
+
+
+def test_without_numpy_a_purge_still_leaves_no_byte_of_an_index(session: byref.Session, tmp_path: Path) -> None:
+    session.gateway.indexes.build("s")
+    ref = session.search("delta").hits[0].ref
+    blob = blob_of(session, ref)
+    session.gateway.close()
+    place = next((tmp_path / "store" / "layers").glob("*/bm25"))
+    (place.parent / "layer_of_somebody").mkdir()
+    (place.parent / "layer_of_somebody" / "vectors").write_text(blob)
+    assert blob.encode() in b"".join(path.read_bytes() for path in place.iterdir())
+    script = ("import sys; sys.modules['numpy'] = None; import byref\n"
+              "import importlib.util as u; real = u.find_spec; u.find_spec = lambda n, *a: None if n == 'numpy' else real(n, *a)\n"
+              f"g = byref.open('file:{tmp_path / 'store'}'); s = g.session('s'); s.purge('{ref}')\n"
+              "assert any('numpy' in one.missing for one in s.status().layers); g.close()")
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert blob.encode() not in files(tmp_path)
