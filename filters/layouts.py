@@ -5,9 +5,7 @@ with `+` where the API says that it cut the list.
 """
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-
+from byref.filters.asked import met, words_asked
 from byref.filters.prose import running
 from byref.filters.records import Path, Record, heading, is_bare, short
 from byref.filters.scanner import Document, Number, Value
@@ -17,10 +15,8 @@ from byref.proxy.contracts import Call, Column, Layout
 
 _CELL = 240  # characters of a cell: a longer one is cut off at a word, and the gap holds the rest
 _ALSO = 120  # characters of names of members that stand nowhere else
-_FIRM, _ROW, _PROSE = 80, 24, -24  # quarters of worth: a sentence stands for what is asked in it alone
+_FIRM, _ROW, _PROSE = 80, 24, -400  # quarters of worth: a sentence stands for what is asked in it alone
 _BEST = 2  # pieces of the texts of one record among many
-_WORD = re.compile(r"[^\W_]{3,}")
-_COMMON = frozenset(["the", "and", "for", "with", "from", "that", "this", "into", "are", "was", "not", "per"])
 
 
 def laid(sheet: Sheet, document: Document, root: Value, layout: Layout, call: Call) -> bool:
@@ -41,7 +37,7 @@ def laid(sheet: Sheet, document: Document, root: Value, layout: Layout, call: Ca
     if not known or (layout.firm[0] not in known):
         return False
     shown = _top(sheet, document, root, path, layout)
-    shown += _rows(sheet, document, records, place, layout, _asked(call))
+    shown += _rows(sheet, document, records, place, layout, words_asked(call))
     _rest(sheet, document, records, place, layout, shown)
     return True
 
@@ -65,21 +61,6 @@ def _top(sheet: Sheet, document: Document, root: Value, path: Path, layout: Layo
     for k in range(before, len(sheet.texts)):
         sheet.worth[k], sheet.rank[k] = _FIRM, ANCHOR
     return sum(map(len, cells)) + sum(map(len, sheet.texts[before:]))
-
-
-def _asked(call: Call) -> frozenset[str]:
-    """The words of a call that a text can meet."""
-    found: set[str] = set()
-    held = [call.arguments, call.intent]
-    while held:
-        value = held.pop()
-        if isinstance(value, str):
-            found.update(word for word in _WORD.findall(value.lower()) if word not in _COMMON)
-        elif isinstance(value, Mapping):
-            held += value.values()
-        elif isinstance(value, (list, tuple)):
-            held += value
-    return frozenset(found)
 
 
 def _rows(sheet: Sheet, document: Document, records: list[tuple[Path, Record]], place: Path, layout: Layout, asked: frozenset[str]) -> int:
@@ -119,8 +100,8 @@ def _prose(sheet: Sheet, document: Document, record: Record, at: Path, index: st
             continue
         _texts(sheet, document, *found, f"  {index}{heading(name)}:")
     added = range(before, len(sheet.texts))
-    met = {k: len(asked & set(_WORD.findall(sheet.texts[k].lower()))) for k in added} if layout.records else {}
-    best = sorted([k for k in met if met[k]], key=lambda k: (-met[k], k))[:_BEST]
+    scores = {k: met(asked, sheet.texts[k]) for k in added} if layout.records else {}
+    best = sorted([k for k in scores if scores[k]], key=lambda k: (-scores[k], k))[:_BEST]
     for k in added:
         sheet.worth[k] = _ROW if not layout.records or k in best else _PROSE
         sheet.rank[k] = ANCHOR if k in best else PLAIN

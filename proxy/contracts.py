@@ -141,7 +141,7 @@ class Layout:
     records: the path of the list, empty where the value itself is the one record. top: members outside of it that always stand, such
     as a count and a cursor. firm: columns that always stand: what a record is known by. columns: those that follow. prose: members that are
     texts, lists of them or inverted indexes of one, of which the sentences stand that meet what was asked. lead: texts outside of the
-    records that stand whole.
+    records that stand whole. sections: of a Markdown answer, what the headings of its sections begin with.
     """
 
     records: str
@@ -150,6 +150,7 @@ class Layout:
     columns: tuple[Column, ...] = ()
     prose: tuple[str, ...] = ()
     lead: tuple[str, ...] = ()
+    sections: str = ""
 
 
 @dataclass(frozen=True, slots=True)

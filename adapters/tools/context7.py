@@ -23,7 +23,7 @@ _LIBRARIES = Layout("results", (), (Column("id"), Column("title")), (
     Column("totalSnippets", "snippets"), Column("trustScore", "trust"), Column("benchmarkScore", "score"), Column("stars"),
     Column("lastUpdateDate", "updated"), Column("state"), Column("versions[]", "versions", 4), Column("description")))
 _SNIPPETS = Layout("codeSnippets", (), (Column("codeTitle", "title"), Column("codeId", "id")),
-                   (Column("codeLanguage", "language"), Column("pageTitle", "page")), ("codeDescription", "codeList"))
+                   (Column("codeLanguage", "language"), Column("pageTitle", "page")), ("codeDescription", "codeList"), sections="### ")
 
 
 def _library(arguments: Arguments) -> Request:
@@ -51,7 +51,7 @@ def _signed(environment: Mapping[str, str]) -> tuple[Mapping[str, str], Mapping[
 
 
 def layout(path: str) -> Layout | None:
-    """The layout of an answer by the path of its request; Markdown has none."""
+    """The layout of an answer by the path of its request."""
     return _LIBRARIES if path.rstrip("/").endswith("/libs/search") else _SNIPPETS
 
 

@@ -8,6 +8,7 @@ from byref.filters.failures import mark, suspects
 from byref.filters.lines import Lines, split
 from byref.filters.narrow import command, narrowed
 from byref.filters.reports import ROOT, report
+from byref.filters.sections import sections
 from byref.filters.units import Units
 from byref.proxy.contracts import Call
 
@@ -31,6 +32,8 @@ class Markup:
     most = 82
 
     def match(self, call: Call, media: str, sample: str) -> int:
+        if _sectioned(call, sample):
+            return 97
         kind = media.partition(";")[0].strip().lower()
         if kind.endswith(("html", "xml", "markdown")):
             return 91
@@ -51,11 +54,19 @@ class Markup:
         return 40 if headings > 2 and _fetched(call) else 0
 
     def units(self, text: str, call: Call) -> Units:
+        if call.layout is not None and _sectioned(call, text):
+            return sections(text, call, call.layout.sections)
         if _XML.match(text) or _HTML.search(text, 0, 4000):
             return _document(text, call, bool(_HTML.search(text, 0, 4000)))
         lines = split(text)
         rank, worth = pages.weigh(lines.texts)
         return _marked(lines, rank, worth, call)
+
+
+def _sectioned(call: Call, text: str) -> bool:
+    """Whether the tool's layout says what begins a section, and the text has one."""
+    heading = call.layout.sections if call.layout is not None and not call.is_error else ""
+    return bool(heading) and (text.startswith(heading) or f"\n{heading}" in text)
 
 
 def _document(text: str, call: Call, html: bool) -> Units:
