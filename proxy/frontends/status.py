@@ -11,6 +11,7 @@ from byref.proxy.reader import Status
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--layers", action="store_true", help="what search asks: each layer, what it computes with and how far it came")
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
@@ -28,10 +29,20 @@ def as_json(found: Status, url: str) -> dict[str, Json]:
     }
 
 
+def table(found: Status) -> str:
+    """The layers, one a line under a head, and a line for each that lacks something. Coverage: of the bytes of the scope; ms: of a search."""
+    rows = [("layer", "version", "role", "origin", "granularity", "coverage", "ms", "query")]
+    rows += [(one.name, one.version, one.role, one.origin, one.granularity, f"{one.coverage // 100}%", str(one.latency_ms), one.accepts)
+             for one in found.layers]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return "\n".join([*lines, *(f"without {one.name}: {one.missing}" for one in found.layers if one.missing)]) + "\n"
+
+
 def _run(args: argparse.Namespace) -> int:
     with ShellSession() as session:
         found = session.status()
-    say(json.dumps(as_json(found, session.url), indent=1) + "\n" if args.json else found.text)
+    say(json.dumps(as_json(found, session.url), indent=1) + "\n" if args.json else table(found) if args.layers else found.text)
     return 0
 
 

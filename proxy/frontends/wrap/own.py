@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from byref.proxy.contracts import Json
 from byref.proxy.errors import ByrefError, Invalid
+from byref.proxy.frontends.status import table
 from byref.proxy.reader import Page
 from byref.proxy.session import Session
 
@@ -104,7 +105,8 @@ def _size(arguments: Mapping[str, Json], name: str, default: int) -> int:
 
 
 def _status(session: Session, arguments: Mapping[str, Json]) -> list[str]:
-    return [session.status().text]
+    found = session.status()
+    return [found.text, table(found)]
 
 
 def _search(session: Session, arguments: Mapping[str, Json]) -> list[str]:

@@ -149,3 +149,11 @@ def test_how_each_hit_came_to_its_place_is_told_as_json(session: byref.Session, 
     pytest.importorskip("jsonschema").validate(json.loads(told), json.loads((root / "docs" / f"explain-{version}.schema.json").read_text()))
     with pytest.raises(Invalid):
         own.call(session, "search", {"query": "x", "explain": 1})
+
+
+def test_the_status_names_the_layers_and_what_they_are(session: byref.Session) -> None:
+    session.capture(tool="Bash", args={"command": "make"}, output=LOG)
+    held, layers = own.call(session, "status", {})
+    assert held.startswith("1 outputs") and layers.startswith("layer ")
+    for one in session.status().layers:
+        assert any(line.startswith(one.name) and one.origin in line and one.accepts in line for line in layers.splitlines())
