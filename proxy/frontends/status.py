@@ -30,7 +30,7 @@ def as_json(found: Status, url: str) -> dict[str, Json]:
 
 
 def table(found: Status) -> str:
-    """The layers, one a line under a head, and a line for each that lacks something. Coverage: of the bytes of the scope; ms: of a search."""
+    """The layers, one a line under a head, and what is lacking. Coverage: of the bytes of the scope; ms: of a search."""
     rows = [("layer", "version", "role", "origin", "granularity", "coverage", "ms", "query")]
     rows += [(one.name, one.version, one.role, one.origin, one.granularity, f"{one.coverage // 100}%", str(one.latency_ms), one.accepts)
              for one in found.layers]
