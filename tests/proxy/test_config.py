@@ -134,3 +134,10 @@ def test_the_dense_model_is_named_by_its_variable() -> None:
 def test_models_lie_where_their_variable_says_else_in_the_cache_folder(tmp_path: Path) -> None:
     assert config.models_folder({"BYREF_MODELS": str(tmp_path)}) == str(tmp_path)
     assert config.models_folder({}).endswith("models")
+
+
+def test_a_time_is_seconds_or_has_a_unit():
+    assert [config.age(value, "x") for value in (90, "90", "12h", "30d", "1.5m")] == [90, 90, 43200, 2592000, 90]
+    for value in ("soon", "", -1, 0, True, None):
+        with pytest.raises(ConfigError, match="--max-age"):
+            config.age(value, "--max-age")

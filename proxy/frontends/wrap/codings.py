@@ -20,6 +20,10 @@ class Decoder(Protocol):
     def decode(self, data: bytes) -> bytes:
         """What can be read after some more bytes. Raises ValueError for what is not in this encoding."""
 
+    @property
+    def whole(self) -> bool:
+        """Whether the encoding itself says that nothing is missing of what has come."""
+
 
 class _Zlib:
     """gzip, of one member or several; or deflate, with the wrapper that RFC 9110 8.4.1.2 asks for or without, as some send it."""
@@ -47,6 +51,10 @@ class _Zlib:
             raise ValueError(str(fault)) from None
         return found
 
+    @property
+    def whole(self) -> bool:
+        return self._undo.eof
+
 
 class _Brotli:
     def __init__(self) -> None:
@@ -59,18 +67,33 @@ class _Brotli:
             raise ValueError(str(fault)) from None
         return found
 
+    @property
+    def whole(self) -> bool:
+        return bool(self._undo.is_finished())
+
 
 class _Zstd:
     def __init__(self) -> None:
         import zstandard
         self._fault: type[Exception] = zstandard.ZstdError
-        self._undo = zstandard.ZstdDecompressor().decompressobj(read_across_frames=True)
+        self._make = zstandard.ZstdDecompressor().decompressobj
+        self._undo = self._make()
 
     def decode(self, data: bytes) -> bytes:
+        found = b""
         try:
-            return self._undo.decompress(data)
+            while data:
+                if self._undo.eof:  # one frame may follow another
+                    self._undo = self._make()
+                found += self._undo.decompress(data)
+                data = self._undo.unused_data
         except self._fault as fault:
             raise ValueError(str(fault)) from None
+        return found
+
+    @property
+    def whole(self) -> bool:
+        return self._undo.eof
 
 
 class _Chain:
@@ -81,6 +104,10 @@ class _Chain:
         for link in self._links:
             data = link.decode(data)
         return data
+
+    @property
+    def whole(self) -> bool:
+        return all(link.whole for link in self._links)
 
 
 def known(name: str) -> bool:

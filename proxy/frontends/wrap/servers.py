@@ -100,7 +100,7 @@ def _server(where: str, name: str, about: Json, environ: Mapping[str, str]) -> L
         raise ConfigError(f"{where} is no object")
     kind = about.get("type", "stdio" if "command" in about else "http")
     if kind == "stdio":
-        variables = _texts(where, "env", about.get("env", {}), environ)
+        variables = texts(where, "env", about.get("env", {}), environ)
         args = about.get("args", [])
         if not isinstance(args, list):
             raise ConfigError(f"{where}: args is a list of texts")
@@ -114,11 +114,12 @@ def _server(where: str, name: str, about: Json, environ: Mapping[str, str]) -> L
             _host(url)
         except ConfigError as fault:
             raise ConfigError(f"{where}: {fault}") from None
-        return Remote(name, url, _texts(where, "headers", about.get("headers", {}), environ))
+        return Remote(name, url, texts(where, "headers", about.get("headers", {}), environ))
     raise ConfigError(f"{where}: no way to reach a server of type {str(kind)[:40]!r}; it is stdio or http")
 
 
-def _texts(where: str, key: str, value: Json, environ: Mapping[str, str]) -> dict[str, str]:
+def texts(where: str, key: str, value: Json, environ: Mapping[str, str]) -> dict[str, str]:
+    """An object of texts, with the variables of environ that they name put in. where, key: for the message. Raises `ConfigError`."""
     if not isinstance(value, dict):
         raise ConfigError(f"{where}: {key} is an object of texts")
     return {name: _text(where, key, one, environ) for name, one in value.items()}

@@ -36,6 +36,17 @@ def test_a_body_cut_anywhere_is_read_whole(name: str, step: int) -> None:
         assert b"".join(undo.decode(data[at:at + step]) for at in range(0, len(data), step)) == (TEXT if step > 1 else TEXT[:5000])
 
 
+@pytest.mark.parametrize("name", [name for name in ENCODERS if name not in ("identity", "")])
+def test_a_body_whose_end_is_missing_is_known_as_such(name: str) -> None:
+    for encode in ENCODERS[name]:
+        data = encode(TEXT)
+        for end, whole in ((len(data), True), (len(data) - 1, False), (len(data) // 2, False)):
+            undo = codings.decoder(name)
+            assert undo is not None
+            undo.decode(data[:end])
+            assert undo.whole == whole
+
+
 def test_what_was_flushed_can_be_read_before_the_rest_comes() -> None:
     packers = {"gzip": zlib.compressobj(wbits=31), "deflate": zlib.compressobj()}
     for name, packer in packers.items():
