@@ -108,7 +108,8 @@ def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan, main: 
     raw = None
     if source.size < HUGE or _whole(source, call):
         raw = _text(source.read())
-        named = {"markup"} if call.layout is not None and call.layout.sections else {rule.shape for rule in rules} - {""}
+        heading = call.layout.sections if call.layout is not None else ""
+        named = {"markup"} if heading and heading in raw else {rule.shape for rule in rules} - {""}
         shape, units = detect(raw, call, part.media, named.pop() if len(named) == 1 else "")
     if raw is None or (source.size >= HUGE and shape not in ("json", "binary", "diff")):
         raw = None

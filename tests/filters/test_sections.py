@@ -12,7 +12,8 @@ TOPICS = ["routing", "caching", "images", "fonts", "testing", "errors", "forms",
 
 def section(topic: str) -> str:
     code = "".join(f"{topic}_{k} = lib.{topic}({k})\n" for k in range(25))
-    return f"### Use of {topic}\n\nSource: https://example.org/{topic}.md\n\nHow {topic} works in a program.\n\n```python\n{code}```\n\n-----\n\n"
+    head = f"### Use of {topic}\n\nSource: https://example.org/{topic}.md\n\nHow {topic} works in a program.\n\n"
+    return f"{head}```python\n{code}```\n\n-----\n\n"
 
 
 TEXT = "Preface of the answer.\n\n" + "".join(map(section, TOPICS))
