@@ -73,6 +73,13 @@ class Hit(NamedTuple):  # made by the ten thousand: a tuple takes a tenth of a r
     title: int = 0
 
 
+class Candidates(NamedTuple):
+    """What layers that refine are given, best first. settled: why they need not be asked, said beside each; empty where they are."""
+
+    hits: Sequence[Hit]
+    settled: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
     """A blob of a scope, by the newest output that holds it. age: outputs of the search that are newer; part: its index there."""

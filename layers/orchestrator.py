@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from byref.layers.contract import Hit, Layer, Scope
+    from byref.layers.contract import Candidates, Hit, Layer, Scope
     from byref.proxy.query import Query
 
     Log = Callable[[str, Exception], object]
@@ -90,8 +90,9 @@ class Orchestrator:
                 raise Invalid(f"there is no layer {name[:40]!r}; there are {', '.join(sorted(known))}")
 
     def search(self, query: Query, scope: Scope, timebox: float, names: Iterable[str] | None, clock: Callable[[], float],
-               choose: Callable[[Sequence[Answer]], Sequence[Hit]]) -> list[Answer]:
-        """Answers in the order of the layers. timebox in seconds. choose: candidates for those that refine, from the other answers.
+               choose: Callable[[Sequence[Answer]], Candidates]) -> list[Answer]:
+        """Answers in the order of the layers. timebox in seconds. choose: candidates for those that refine, from the other answers;
+        where it settles, these are skipped.
 
         Raises the `Miss` of a layer, which concerns an output that the caller named.
         """
@@ -104,7 +105,10 @@ class Orchestrator:
         answers = self._run(first, query, scope, start, whole * GENERATING / 1000 if later else whole, clock, None)
         if later:
             candidates = choose(list(answers.values()))
-            answers |= self._run(later, query, scope, start, whole, clock, candidates)
+            if candidates.settled:
+                answers |= {layer.name: Answer(layer.name, layer.version, SKIPPED, Contribution(()), candidates.settled) for layer in later}
+            else:
+                answers |= self._run(later, query, scope, start, whole, clock, candidates.hits)
         return [answers[layer.name] for layer in chosen]
 
     def _run(self, layers: Sequence[Layer], query: Query, scope: Scope, start: float, share: float, clock: Callable[[], float],

@@ -1,11 +1,11 @@
 """Ranks what layers found: joined by span, in tiers, then by rank. A pure function of the contributions, in integers.
 
-Basis points: the whole query to the letter, or the very signature or name of a call, 10,000; words 5,000; both 15,000. What lies in
-one tier is ordered by reciprocal rank fusion (Cormack, Clarke, Büttcher, SIGIR 2009: 1 / (60 + rank), the first 20 of each branch),
-a branch being one layer's one signal; then by the words' own score, time (the newer output first) and ref.
+Basis points: the whole query to the letter, or the very signature or name of a call, 10,000; words 5,000; both 15,000. Where a string
+stands, titles go before mentions (`titles`); a misspelt string comes by its likeness. What lies in one tier is ordered by the profile
+(`fusion`); then by the words' own score, time (the newer output first) and ref.
 
 Queries that look for a string (an identifier, up to ten characters, operators) keep the tiers exact, words, fuzzy; for all others
-words and meaning form one tier. The profile says how much a branch counts.
+words and meaning form one tier, and late interaction orders it. The emphasis says how much a branch counts.
 """
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ import re
 from bisect import bisect_left
 from typing import NamedTuple
 
-from byref.layers.contract import WHOLE, Hit, Span
-from byref.layers.weighted import ORIGINAL, QUERIES
+from byref.layers import fusion
+from byref.layers.contract import Candidates, Hit, Span
+from byref.layers.fusion import EMPHASES, WEIGHTED, of_late
+from byref.layers.weighted import ORIGINAL, Facts, Way, Weighed, base, explained, weigh
+from byref.proxy.contracts import dataclass
 from byref.proxy.query import met
 
 TYPE_CHECKING = False
@@ -26,8 +29,6 @@ if TYPE_CHECKING:
     from byref.proxy.contracts import Json
     from byref.proxy.query import Query
 
-RRF, TOP = 60, 20
-POINT = 1_000_000  # what 1 is in the sums of 1 / (60 + rank)
 EXACT, WORDS = 10_000, 5_000  # bps
 CANDIDATES = 50  # that refining layers are given
 SHORT = 10  # characters up to which a query is looked for as a string
@@ -36,14 +37,9 @@ NAMED = 100  # score of the layer `names` from which on a call was named, not de
 CLOSE = 8500  # bps of likeness from which on a fuzzy hit is the misspelt string itself
 STRINGS = frozenset({"exact", "regex", "words", "names", "fuzzy"})  # signals of what stands there, not of what it means
 LITERAL = frozenset({"exact", "regex", "words", "names"})
+MARGIN = 10**9  # times the second place's order
 SURE = 2700  # of a cosine in 1/10,000 from which on meaning alone is told, where no word of the query stands anywhere
 LEXICAL, CASCADE = "lexical", "cascade"
-# How much a branch counts in the fusion, by emphasis; any other signal counts 2. A tie-break, the tiers go before.
-PROFILES: Mapping[str, Mapping[str, int]] = {
-    "balanced": {"words": 4, "static": 4, "trigram": 1, "fuzzy": 2, "names": 2},
-    "precision": {"words": 6, "static": 2, "trigram": 1, "fuzzy": 1, "names": 2},
-    "recall": {"words": 4, "static": 5, "trigram": 2, "fuzzy": 3, "names": 3},
-}
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|\w[._/:\\-]\w|\w_|\d[a-zA-Z]|[a-zA-Z]\d|^[A-Z][A-Z0-9_]+$")
 _OPERATORS = re.compile(r"[(){}\[\]<>=|&^$*+\\!?%@#~`;\"]|::|->|--|(?:^|\s)(?:AND|OR|NOT|NEAR)(?:\s|$)")
 
@@ -68,7 +64,10 @@ class Branch(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """A place, with all that was said of it. tier: higher goes first; fused: order within a tier."""
+    """A place, with all that was said of it. tier: higher goes first; fused: order within a tier, by the profile.
+
+    close: how like the string is that was misspelt, in bps, where that orders. weighed: in the weighted profile, why.
+    """
 
     hit: Hit
     signals: tuple[str, ...]
@@ -76,6 +75,15 @@ class Ranked(NamedTuple):
     bps: int
     fused: int
     branches: tuple[Branch, ...]
+    close: int = 0
+    weighed: Weighed | None = None
+
+
+class Known(NamedTuple):
+    """What the weighted profile weighs beside scores. facts: by blob; one_source: as `weighted.weigh` has it."""
+
+    facts: Mapping[str, Facts]
+    one_source: bool
 
 
 def route(query: Query) -> str:
@@ -89,38 +97,69 @@ def route(query: Query) -> str:
     return LEXICAL if len(tokens) <= 2 and any(_IDENTIFIER.search(token) for token in tokens) else CASCADE
 
 
-def candidates(query: Query, scope: Scope, answers: Sequence[Answer], profile: str) -> list[Hit]:
-    """The best joined hits, for layers that refine: one a place."""
-    return [one.hit for one in rank(query, scope, answers, profile)[:CANDIDATES]]
+def candidates(query: Query, scope: Scope, answers: Sequence[Answer], emphasis: str) -> Candidates:
+    """The best joined hits, for layers that refine: one a place; and whether that is needed."""
+    ranked = rank(query, scope, answers, emphasis)
+    return Candidates([one.hit for one in ranked[:CANDIDATES]], _settled(query, ranked))
 
 
-def rank(query: Query, scope: Scope, answers: Sequence[Answer], profile: str) -> list[Ranked]:
-    """All places, best first."""
-    weights = PROFILES[profile]
+def _settled(query: Query, ranked: Sequence[Ranked]) -> str:
+    """Why nothing is to be refined, if so."""
+    if route(query) == LEXICAL:
+        return "the string stands there" if ranked and ranked[0].hit.exact else ""
+    if len(ranked) > 1 and not ranked[1].tier and MARGIN * ranked[1].fused <= ranked[0].fused:
+        return "words and vectors leave no doubt"
+    return ""
+
+
+def rank(query: Query, scope: Scope, answers: Sequence[Answer], emphasis: str, profile: str = fusion.CASCADE,
+         known: Known | None = None) -> list[Ranked]:
+    """All places, best first. known: for the profile `weighted`; raises `ValueError` where that has none."""
+    if profile == WEIGHTED and known is None:
+        raise ValueError("the profile weighted needs what is known of the outputs")
+    lexical = route(query) == LEXICAL
     # Where the whole query stands, what is merely alike says nothing more.
     places = [(hit, [branch for branch in branches if branch.signal in LITERAL] if hit.exact else branches)
-              for hit, branches in _joined(_branches(answers, weights))]
-    lexical = route(query) == LEXICAL
-    ranked = [_ranked(query, anchor, branches, lexical) for anchor, branches in places]
+              for hit, branches in _joined(_branches(answers, emphasis, profile))]
+    late = not lexical and any(of_late(branch.signal) for _, branches in places for branch in branches)
+    order = _Order(query, lexical, late, emphasis, profile, known, _best(answers))
+    ranked = [order.ranked(anchor, branches) for anchor, branches in places]
     if lexical and any(one.tier for one in ranked):  # a string was asked for and found: what is merely alike says nothing more
         told = LITERAL if any(one.hit.exact for one in ranked) else STRINGS
         places = [(anchor, [branch for branch in branches if branch.signal in told]) for anchor, branches in places]
-        ranked = [_ranked(query, anchor, branches, lexical) for anchor, branches in places if branches]
+        ranked = [order.ranked(anchor, branches) for anchor, branches in places if branches]
         kept = [one for one in ranked if one.tier or one.hit.terms]
     else:
         stands = any(branch.signal in STRINGS for one in ranked for branch in one.branches)
-        kept = [one for one in ranked if one.tier or one.hit.terms or (one.fused and (stands or one.branches[0].score >= SURE))]
-    kept.sort(key=lambda one: _order(one, scope))
+        kept = [one for one in ranked if one.tier or one.hit.terms or (one.fused and (stands or _sure(one)))]
+    kept.sort(key=lambda one: _place(one, scope))
     return kept
 
 
-def _branches(answers: Sequence[Answer], weights: Mapping[str, int]) -> list[tuple[Branch, Hit]]:
+def _sure(one: Ranked) -> bool:
+    """Whether a place that holds no word of the query is like it beyond chance."""
+    return any(branch.score >= SURE for branch in one.branches)
+
+
+def _best(answers: Sequence[Answer]) -> dict[tuple[str, str, str], int]:
+    """The best score of each way."""
+    best: dict[tuple[str, str, str], int] = {}
+    for answer in answers:
+        for hit in answer.contribution.hits:
+            way = answer.name, hit.signal, answer.asked
+            best[way] = max(best.get(way, 0), hit.score)
+    return best
+
+
+def _branches(answers: Sequence[Answer], emphasis: str, profile: str) -> list[tuple[Branch, Hit]]:
     found: list[tuple[Branch, Hit]] = []
+    best = _best(answers)
     for answer in answers:
         ranks: dict[str, int] = {}
         for hit in answer.contribution.hits:
             number = ranks[hit.signal] = ranks.get(hit.signal, 0) + 1
-            points = POINT * weights.get(hit.signal, 2) // (RRF + number) * QUERIES[answer.asked] // WHOLE if number <= TOP else 0
+            points = fusion.points(profile, emphasis, answer.name, hit.signal, number, hit.score,
+                                   best[answer.name, hit.signal, answer.asked], answer.asked)
             found.append((Branch(answer.name, hit.signal, number, hit.score, points, hit.span, answer.asked), hit))
     return found
 
@@ -152,7 +191,10 @@ def _joined(found: Sequence[tuple[Branch, Hit]]) -> list[tuple[Hit, list[Branch]
                 if all(one.way != branch.way or one.rank > branch.rank for one in branches):
                     branches[:] = [one for one in branches if one.way != branch.way] + [branch]
                 if not known.terms and hit.terms:
-                    here[at] = known._replace(terms=hit.terms, near=hit.near | hit.terms), branches
+                    known = known._replace(terms=hit.terms, near=hit.near | hit.terms)
+                if hit.title > known.title or (hit.parts and not known.parts):
+                    known = known._replace(title=max(hit.title, known.title), parts=known.parts or hit.parts)
+                here[at] = known, branches
                 inside, at = True, at + 1
             if not inside:
                 at = bisect_left(starts, span.start)
@@ -162,24 +204,42 @@ def _joined(found: Sequence[tuple[Branch, Hit]]) -> list[tuple[Hit, list[Branch]
     return places
 
 
-def _ranked(query: Query, hit: Hit, branches: list[Branch], lexical: bool) -> Ranked:
-    signals = {branch.signal for branch in branches}
-    words = bool(hit.terms) or "words" in signals
-    literal = hit.exact > 0 or "regex" in signals
-    named = any(branch.signal == "names" and branch.score >= NAMED for branch in branches)
-    bps = EXACT * (literal or named) + WORDS * words
-    fused = sum(branch.points for branch in branches)
-    every = 0 < len(query.tokens) <= ALL and len(met(query, hit.near)) == len(query.tokens) and (lexical or len(query.tokens) > 1)
-    if lexical and every:
-        every = _complete(query, hit.near)
-    close = max((branch.score for branch in branches if branch.signal == "fuzzy"), default=0)
-    tier = 8 * hit.exact + 8 * ("regex" in signals) + 4 * named + 2 * every
-    if lexical and not tier and close >= CLOSE:
-        tier = 1
-    shown = ("exact",) * (hit.exact > 0) + ("words",) * words
-    shown += tuple(sorted(signals - {"exact", "words"}))
-    branches.sort(key=lambda one: (-one.points, one.rank, *one.way))
-    return Ranked(hit, shown, tier, bps, fused, tuple(branches))
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What places are ranked by. late: whether late interaction orders them; best: of each way, its best score."""
+
+    query: Query
+    lexical: bool
+    late: bool
+    emphasis: str
+    profile: str
+    known: Known | None
+    best: Mapping[tuple[str, str, str], int]
+
+    def ranked(self, hit: Hit, branches: list[Branch]) -> Ranked:
+        query, lexical = self.query, self.lexical
+        signals = {branch.signal for branch in branches}
+        words = bool(hit.terms) or "words" in signals
+        literal = hit.exact > 0 or "regex" in signals
+        named = any(branch.signal == "names" and branch.score >= NAMED for branch in branches)
+        bps = EXACT * (literal or named) + WORDS * words
+        every = 0 < len(query.tokens) <= ALL and len(met(query, hit.near)) == len(query.tokens) and (lexical or len(query.tokens) > 1)
+        if lexical and every:
+            every = _complete(query, hit.near)
+        close = max((branch.score for branch in branches if branch.signal == "fuzzy"), default=0)
+        tier = 8 * hit.exact + 8 * ("regex" in signals) + 4 * named + 2 * every
+        misspelt = lexical and not tier and close >= CLOSE
+        shown = ("exact",) * (hit.exact > 0) + ("words",) * words
+        shown += tuple(sorted(signals - {"exact", "words"}))
+        branches.sort(key=lambda one: (-one.points, one.rank, *one.way))
+        weighed = None
+        if self.known is not None and self.profile == WEIGHTED:
+            ways = [Way(one.layer, one.signal, base(one.score, self.best[one.way]), one.asked) for one in branches]
+            weighed = weigh(ways, self.known.facts.get(hit.span.blob, Facts()), self.known.one_source)
+            fused = weighed.score
+        else:
+            fused = fusion.fused(self.profile, self.emphasis, ((one.signal, one.points) for one in branches), self.late)
+        return Ranked(hit, shown, tier or int(misspelt), bps, fused, tuple(branches), close if misspelt else 0, weighed)
 
 
 def _complete(query: Query, bits: int) -> bool:
@@ -192,22 +252,33 @@ def _complete(query: Query, bits: int) -> bool:
     return True
 
 
-def _order(one: Ranked, scope: Scope) -> tuple[int, ...]:
+def _place(one: Ranked, scope: Scope) -> tuple[int, ...]:
     held = scope.held[one.hit.span.blob]
     words = max((branch.score for branch in one.branches if branch.signal in ("exact", "words", "regex")), default=0)
-    return -one.tier, -one.fused, -words, held.age, held.part, one.hit.span.start
+    title = one.hit.title if one.hit.exact or one.close else 0
+    return -one.tier, -one.close, -title, -one.fused, -words, held.age, held.part, one.hit.span.start
 
 
-def explanation(query: Query, profile: str, answers: Iterable[Answer], ranked: Sequence[tuple[Ranked, str, str]]) -> dict[str, Json]:
-    """The whole chain as JSON: docs/explain-1.schema.json. ranked: with the ref and the address that each is shown under."""
+def explanation(query: Query, emphasis: str, answers: Iterable[Answer], ranked: Sequence[tuple[Ranked, str, str]],
+                profile: str = fusion.CASCADE) -> dict[str, Json]:
+    """The whole chain as JSON: docs/explain-2.schema.json. ranked: with the ref and the address that each is shown under."""
     return {
-        "version": 1, "query": query.text, "route": route(query), "profile": profile,
-        "weights": dict(PROFILES[profile]),
+        "version": 2, "query": query.text, "route": route(query), "profile": profile, "emphasis": emphasis,
+        "weights": dict(EMPHASES[emphasis]),
         "layers": [{"name": one.name, "version": one.version, "status": one.status, "hits": len(one.contribution.hits), "note": one.note,
                     "micros": one.micros} for one in answers],
-        "hits": [{"ref": ref, "address": address, "tier": one.tier, "bps": one.bps, "fused": one.fused, "signals": list(one.signals),
-                  "branches": [{"layer": branch.layer, "signal": branch.signal, "rank": branch.rank, "score": branch.score,
-                                "points": branch.points, "asked": branch.asked,
-                               "span": [branch.span.blob, branch.span.start, branch.span.end]}
-                               for branch in one.branches]} for one, ref, address in ranked],
+        "hits": [_explained(one, ref, address) for one, ref, address in ranked],
     }
+
+
+def _explained(one: Ranked, ref: str, address: str) -> dict[str, Json]:
+    told: dict[str, Json] = {
+        "ref": ref, "address": address, "tier": one.tier, "close": one.close, "title": one.hit.title, "bps": one.bps, "fused": one.fused,
+        "signals": list(one.signals),
+        "branches": [{"layer": branch.layer, "signal": branch.signal, "rank": branch.rank, "score": branch.score, "points": branch.points,
+                      "asked": branch.asked, "span": [branch.span.blob, branch.span.start, branch.span.end]} for branch in one.branches],
+        "parts": [{"token": part.token, "score": part.score, "start": part.start, "end": part.end} for part in one.hit.parts],
+    }
+    if one.weighed is not None:
+        told["weighted"] = explained(one.weighed)
+    return told

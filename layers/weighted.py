@@ -169,7 +169,7 @@ def age(seconds: int) -> int:
 
 
 def explained(weighed: Weighed) -> dict[str, Json]:
-    """The score and every factor, as JSON: `weighted` of a hit in docs/explain-1.schema.json."""
+    """The score and every factor, as JSON: `weighted` of a hit in docs/explain-2.schema.json."""
     return {"score": weighed.score, "ways": [
         {"layer": way.layer, "signal": way.signal, "query": way.asked, "score": score, "share": FURTHER if number else WHOLE,
          "factors": dict(factors)} for number, (way, score, factors) in enumerate(weighed.ways)]}

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import time
 
-from byref.layers import ranking
+from byref.layers import fusion, ranking
 from byref.layers.orchestrator import ABORTED, RAN, SKIPPED
 from byref.layers.workers import prompt
 from byref.proxy import likeness
 from byref.proxy.contracts import dataclass
 from byref.proxy.errors import Invalid, Miss
 from byref.proxy.excerpts import Hit, fitting
+from byref.proxy.facts import facts, known_sources
 from byref.proxy.indexing import Indexes, scope_of
 from byref.proxy.places import places
 from byref.proxy.query import AS_IT_IS, parse
@@ -39,7 +40,8 @@ MAX_TOKENS = 1200
 LEAST = 100  # tokens: a head, a line, and what ran
 USAGE = "say what to look for: words, an exact text, or /regex/ (RE2)\n"
 OUTCOMES = ("success", "failure")
-EMPHASES = tuple(ranking.PROFILES)
+EMPHASES = tuple(fusion.EMPHASES)
+PROFILES = fusion.PROFILES
 _NOT_THROUGH = ("names", "fuzzy")  # layers that do not look through outputs
 _MISSED = 12  # tokens that are named as not found
 
@@ -51,7 +53,7 @@ class Found:
     """The answer of a search. hits: best first. layers: what became of each. uncovered: tokens of the query found nowhere.
 
     searched of outputs were looked at whole. text: all of it as an agent reads it. explanation: where it was asked for, how each
-    hit came to its place, as docs/explain-1.schema.json says.
+    hit came to its place, as docs/explain-2.schema.json says.
     """
 
     query: str
@@ -83,13 +85,15 @@ class Ran:
 def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = None, *, tool: str | None = None, signature: str | None = None,
            outcome: str | None = None, kind: str | None = None, since: str | None = None, session: str | None = None,
            timebox_ms: int = 1000, k: int | None = None, max_tokens: int = MAX_TOKENS, layers: Sequence[str] | None = None,
-           emphasis: str = "balanced", explain: bool = False, weights: Mapping[str, float] | None = None, like: Stretch | None = None,
-           indexes: Indexes | None = None, clock: Callable[[], float] = time.monotonic) -> Found:
+           emphasis: str = "balanced", profile: str = fusion.CASCADE, explain: bool = False,
+           weights: Mapping[str, float] | None = None, like: Stretch | None = None, indexes: Indexes | None = None,
+           clock: Callable[[], float] = time.monotonic) -> Found:
     """Where a text, a pattern between slashes, or words stand in the outputs of a scope, or in those of refs.
 
     tool, signature, outcome (success, failure), kind (a shape's name), since (a ref: what came after it) and session
     narrow the outputs, for every layer alike. timebox_ms: after that the answer is what was found so far. k: hits at most;
-    max_tokens: of the text, by estimate. layers: only these, by name. emphasis: precision, recall or balanced. weights: what words of
+    max_tokens: of the text, by estimate. layers: only these, by name. emphasis: precision, recall or balanced. profile: what
+    orders places of one tier, as `fusion` has it: cascade, rrf or weighted. weights: what words of
     the query weigh, 1 being as they are and 0 as if they were not asked for. like: instead of a query, the stretch of an output that
     places are to be like; it is none of them, and a near-duplicate has the signal `duplicate`.
     indexes: of the store; without them nothing is indexed,
@@ -102,6 +106,8 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
         raise Invalid(f"timebox_ms and k are at least 1, max_tokens at least {LEAST}")
     if emphasis not in EMPHASES:
         raise Invalid(f"emphasis is one of {', '.join(EMPHASES)}, not {str(emphasis)[:20]!r}")
+    if profile not in PROFILES:
+        raise Invalid(f"profile is one of {', '.join(PROFILES)}, not {str(profile)[:20]!r}")
     filters = {name: value for name, value in (
         ("tool", tool), ("signature", signature), ("outcome", outcome), ("kind", kind), ("since", since), ("session", session)) if value}
     if like is not None and text.strip():
@@ -125,8 +131,9 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
     whole, every = forms.joined(answers, ask, lambda: timebox_ms / 1000 - (clock() - began))
     # Each hit costs the ranking some microseconds: an answer that was cut is not to be late for what nobody will see.
     best = [one.cut(_CUT) for one in every] if any(one.status == ABORTED for one in every) else every
+    known = _known(store, held, view, best) if profile == fusion.WEIGHTED else None
     limit = max(10, max_tokens // _SHORTEST) if k is None else max(10, min(2 * k, max_tokens // _SHORTEST))
-    ranked = _still(store, scope, ranking.rank(whole, view, best, emphasis), filters, refs, held, limit)
+    ranked = _still(store, scope, ranking.rank(whole, view, best, emphasis, profile, known), filters, refs, held, limit)
     if like is not None:
         ranked = likeness.marked(ranked, like, view, limit)
     counts = [sum(column) for column in zip(*(one.contribution.places for one in answers if one.contribution.places), strict=True)]
@@ -143,7 +150,7 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
     if indexes is not None and not view.named:
         indexes.used(scope, [ranked[hit.rank - 1].hit.span.blob for hit in hits])
     explanation = ranking.explanation(
-        query, emphasis, answers, [(ranked[hit.rank - 1], hit.ref, hit.address) for hit in hits]) if explain else None
+        query, emphasis, answers, [(ranked[hit.rank - 1], hit.ref, hit.address) for hit in hits], profile) if explain else None
     asked = query.whole if like is None else f"like {like.ref} {like.address}".rstrip()
     return Found(asked, hits, ran, missed, len(view.outputs), searched, filters, shown + tail, explanation)
 
@@ -164,6 +171,12 @@ def _scope(store: Store, scope: str, refs: Sequence[str] | None, filters: Mappin
         view = scope_of(scope, chosen, store, refs is not None)
     worded = indexes.worded(view)
     return view if not worded else type(view)(view.name, view.outputs, view.held, view.open, view.named, view.total, worded)
+
+
+def _known(store: Store, indexes: Indexes, view: Scope, answers: Sequence[Answer]) -> ranking.Known:
+    """What is known of the outputs in which anything was found. Raises `ConfigError` for a file of sources that cannot be used."""
+    blobs = dict.fromkeys(hit.span.blob for answer in answers for hit in answer.contribution.hits)
+    return ranking.Known(*facts(store, indexes.everything(view.name), view, blobs, known_sources()))
 
 
 def _passes(output: Output, filters: Mapping[str, str]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from byref.layers.contract import GENERATE, REFINE, Contribution, Hit, LayerStatus, Span, Starting
+from byref.layers.contract import GENERATE, REFINE, Candidates, Contribution, Hit, LayerStatus, Span, Starting
 from byref.layers.orchestrator import ABORTED, RAN, SKIPPED, Orchestrator, load
 from byref.proxy.errors import Corrupt, Invalid
 from byref.proxy.query import parse
@@ -41,7 +41,8 @@ def found(*scores: int) -> Contribution:
     return Contribution([Hit(Span("b", n, n + 1), score, "x") for n, score in enumerate(scores)])
 
 
-def ask(orchestrator: Orchestrator, timebox: float = 5.0, names: Any = None, choose: Any = lambda answers: []) -> dict[str, Any]:
+def ask(orchestrator: Orchestrator, timebox: float = 5.0, names: Any = None,
+        choose: Any = lambda answers: Candidates(())) -> dict[str, Any]:
     answers = orchestrator.search(parse("query"), None, timebox, names, time.monotonic, choose)  # type: ignore[arg-type]
     return {one.name: one for one in answers}
 
@@ -92,7 +93,7 @@ def test_refining_layers_get_the_candidates_of_the_others() -> None:
         return found(9)
 
     orchestrator = Orchestrator([Made("r", refine, REFINE), Made("g", lambda *_: found(3, 2))], lambda *_: None)
-    answers = ask(orchestrator, choose=lambda answers: [hit for one in answers for hit in one.contribution.hits])
+    answers = ask(orchestrator, choose=lambda answers: Candidates([hit for one in answers for hit in one.contribution.hits]))
     assert [[hit.score for hit in one] for one in seen] == [[3, 2]] and list(answers) == ["r", "g"]
 
 
@@ -104,7 +105,7 @@ def test_a_layer_of_both_roles_is_asked_once_after_the_others() -> None:
         return found(9)
 
     orchestrator = Orchestrator([Made("late", both, GENERATE, REFINE), Made("g", lambda *_: found(3))], lambda *_: None)
-    answers = ask(orchestrator, choose=lambda answers: [hit for one in answers for hit in one.contribution.hits])
+    answers = ask(orchestrator, choose=lambda answers: Candidates([hit for one in answers for hit in one.contribution.hits]))
     assert [[hit.score for hit in one] for one in seen] == [[3]] and list(answers) == ["late", "g"]
 
 
@@ -142,3 +143,13 @@ def test_a_layer_is_told_before_the_answer_stops_waiting_for_it() -> None:
         return Contribution(found(1).hits, frozenset(), False)
     answer = ask(Orchestrator([Made("a", heed)], lambda *_: None), 0.5)["a"]
     assert answer.status == ABORTED and len(answer.contribution.hits) == 1
+
+
+def test_where_candidates_leave_no_doubt_refining_layers_are_skipped_and_the_answer_says_why() -> None:
+    asked: list[str] = []
+    orchestrator = Orchestrator([
+        Made("first", lambda *_: found(1)), Made("second", lambda *_: asked.append("second") or found(2), REFINE)],  # type: ignore[func-returns-value]
+        lambda *_: None)
+    answers = ask(orchestrator, choose=lambda answers: Candidates((), "the string stands there"))
+    assert (answers["second"].status, answers["second"].note, asked) == (SKIPPED, "the string stands there", [])
+    assert ask(orchestrator)["second"].status == RAN

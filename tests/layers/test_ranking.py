@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byref.layers.contract import Contribution, Hit, Span
+from byref.layers.fusion import EMPHASES, FINE, POINT, RECIPROCAL, RRF, TOP, WEIGHTED
 from byref.layers.orchestrator import RAN, Answer
-from byref.layers.ranking import CASCADE, LEXICAL, PROFILES, RRF, SURE, TOP, explanation, rank, route
+from byref.layers.ranking import CASCADE, CLOSE, LEXICAL, SURE, Known, candidates, explanation, rank, route
+from byref.layers.weighted import Facts
 from byref.proxy.query import parse
 from layer_worlds import World
 
@@ -49,7 +51,9 @@ def test_what_another_form_of_the_query_finds_counts_less(world: Any) -> None:
     first, = rank(query, here.scope, [asked], "balanced")
     second, = rank(query, here.scope, [form], "balanced")
     both, = rank(query, here.scope, [form, asked], "balanced")
-    assert second.fused == first.fused * 7 // 10 and both.fused == first.fused + second.fused
+    assert second.fused == first.fused * 7 // 10 and both.fused == first.fused
+    alone, summed = (rank(query, here.scope, answers, "balanced", RECIPROCAL)[0].fused for answers in ([asked], [form, asked]))
+    assert summed == alone + alone * 7 // 10
     assert [branch.asked for branch in both.branches] == ["original", "synonym"]
 
 
@@ -91,7 +95,7 @@ def test_where_no_word_stands_anywhere_what_is_hardly_alike_is_no_hit(world: Any
         assert len(rank(parse("qqzzx vvkkj"), here.scope, [alike], "balanced")) == hits
 
 
-@given(st.permutations(range(3)), st.sampled_from(sorted(PROFILES)))
+@given(st.permutations(range(3)), st.sampled_from(sorted(EMPHASES)))
 def test_no_order_of_layers_changes_the_ranks(order: list[int], profile: str) -> None:
     here = World(TEXTS)
     blobs = [one.blob for one in here.added()]
@@ -107,7 +111,7 @@ def test_what_is_alike_comes_newest_first(world: Any) -> None:
     blobs = [one.blob for one in here.added()]
     hits = [Hit(Span(blob, 0, 9), 3, "words", 1, 1, 1, 1) for blob in reversed(blobs)]
     filler = [Hit(Span("none", n, n + 1), 4, "words") for n in range(TOP)]
-    ranked = rank(parse("some words of it"), _with(here.scope), [answer("text", *filler, *hits)], "balanced")
+    ranked = rank(parse("some words of it"), _with(here.scope), [answer("text", *filler, *hits)], "balanced", RECIPROCAL)
     ranked = [one for one in ranked if one.hit.span.blob != "none"]
     assert [one.hit.span.blob for one in ranked] == blobs and {one.fused for one in ranked} == {0}
 
@@ -121,8 +125,62 @@ def test_the_explanation_says_what_each_branch_added(world: Any) -> None:
     here = world(TEXTS)
     answers = [answer("text", Hit(Span(here.added()[0].blob, 0, 9), 7, "words", 1, 1, 1, 1))]
     query = parse("what is said here of it")
-    (one,) = rank(query, here.scope, answers, "balanced")
-    told: Any = explanation(query, "balanced", answers, [(one, "r1", "L1")])
-    assert told["version"] == 1 and told["route"] == CASCADE and told["layers"][0]["status"] == RAN
+    (one,) = rank(query, here.scope, answers, "balanced", RECIPROCAL)
+    told: Any = explanation(query, "balanced", answers, [(one, "r1", "L1")], RECIPROCAL)
+    assert told["version"] == 2 and told["route"] == CASCADE and told["layers"][0]["status"] == RAN
     (branch,) = told["hits"][0]["branches"]
-    assert branch["points"] == 1_000_000 * PROFILES["balanced"]["words"] // (RRF + 1) == told["hits"][0]["fused"]
+    assert branch["points"] == POINT * EMPHASES["balanced"]["words"] // (RRF + 1) == told["hits"][0]["fused"]
+
+
+def test_a_title_goes_before_a_mention_and_both_before_a_longer_word(world: Any) -> None:
+    here = world(TEXTS)
+    a, b, c = (one.blob for one in reversed(here.added()))
+    hits = [Hit(Span(blob, 0, 9), 1, "exact", 1, 1, 1, 1, 2, title=title) for blob, title in ((a, 15), (b, 60), (c, 0))]
+    ranked = rank(parse("from_bytes"), here.scope, [answer("text", *hits)], "balanced")
+    assert [one.hit.span.blob for one in ranked] == [b, a, c]
+
+
+def test_of_misspelt_strings_the_likest_comes_first_then_its_title(world: Any) -> None:
+    here = world(TEXTS)
+    a, b, c = (one.blob for one in reversed(here.added()))
+    hits = [Hit(Span(blob, 0, 9), score, "fuzzy", title=title) for blob, score, title in ((a, 9700, 15), (b, 9700, 60), (c, CLOSE, 100))]
+    ranked = rank(parse("refreshTokenHandlr"), here.scope, [answer("fuzzy", *hits)], "balanced")
+    assert [one.hit.span.blob for one in ranked] == [b, a, c] and ranked[0].close == 9700
+
+
+def test_late_interaction_orders_what_words_and_vectors_chose_and_ties_go_by_these(world: Any) -> None:
+    here = world(TEXTS)
+    a, b, c = (one.blob for one in reversed(here.added()))
+    query = parse("what is the meaning of this text")
+    words = answer("bm25", *(Hit(Span(blob, 0, 40), score, "words", 1, 1) for blob, score in ((a, 90), (b, 50), (c, 40))))
+    late = answer("late", *(Hit(Span(blob, 0, 40), score, "late") for blob, score in ((c, 8000), (a, 5000), (b, 5000))))
+    assert [one.hit.span.blob for one in rank(query, here.scope, [words], "balanced")] == [a, b, c]
+    ranked = rank(query, here.scope, [words, late], "balanced")
+    assert [one.hit.span.blob for one in ranked] == [c, a, b] and ranked[1].fused // FINE == ranked[2].fused // FINE
+    exact = answer("text", Hit(Span(b, 0, 9), 1, "exact", 1, 1, 1, 1, 2))
+    assert rank(query, here.scope, [words, late, exact], "balanced")[0].hit.span.blob == b, "what stands to the letter goes before"
+
+
+def test_nothing_is_refined_where_the_string_asked_for_stands_or_one_place_stands_out(world: Any) -> None:
+    here = world(TEXTS)
+    a, b, _ = (one.blob for one in reversed(here.added()))
+    exact = answer("text", Hit(Span(a, 0, 9), 1, "exact", 1, 1, 1, 1, 2))
+    assert candidates(parse("from_bytes"), here.scope, [exact], "balanced").settled
+    some = answer("text", Hit(Span(a, 0, 9), 1, "words", 1, 1, 1, 1))
+    assert not candidates(parse("from_bytes"), here.scope, [some], "balanced").settled
+    query = parse("what is the meaning of this text")
+    near = answer("bm25", Hit(Span(a, 0, 40), 90, "words", 1, 1), Hit(Span(b, 0, 40), 80, "words", 1, 1))
+    given = candidates(query, here.scope, [near], "balanced")
+    assert not given.settled and [hit.span.blob for hit in given.hits] == [a, b]
+
+
+def test_the_weighted_profile_needs_facts_and_says_every_factor(world: Any) -> None:
+    here = world(TEXTS)
+    a, b, _ = (one.blob for one in reversed(here.added()))
+    answers = [answer("bm25", Hit(Span(a, 0, 40), 90, "words", 1, 1), Hit(Span(b, 0, 40), 89, "words", 1, 1))]
+    query = parse("what is the meaning of this text")
+    with pytest.raises(ValueError, match="weighted"):
+        rank(query, here.scope, answers, "balanced", WEIGHTED)
+    ranked = rank(query, here.scope, answers, "balanced", WEIGHTED, Known({a: Facts(success=False), b: Facts(success=True)}, True))
+    assert [one.hit.span.blob for one in ranked] == [b, a] and ranked[0].weighed is not None
+    assert dict(ranked[0].weighed.ways[0][2])["success"] == 12_000

@@ -165,11 +165,25 @@ def test_explain_shows_the_whole_chain_as_its_schema_says(session: byref.Session
     validate = pytest.importorskip("jsonschema").validate
     refs = [put(session, text) for text in ("the needle is here\n", "a needle or two, and what it is about\n")]
     found = session.search("what is the needle about", explain=True)
-    validate(found.explanation, json.loads((root / "docs" / "explain-1.schema.json").read_text()))
+    validate(found.explanation, json.loads((root / "docs" / "explain-2.schema.json").read_text()))
     told: Any = found.explanation
     assert [(one["ref"], one["address"]) for one in told["hits"]] == [(hit.ref, hit.address) for hit in found.hits]
     assert {one["ref"] for one in told["hits"]} == set(refs) and all(one["branches"] for one in told["hits"])
     assert session.search("needle").explanation is None
+
+
+@pytest.mark.parametrize("profile", ["cascade", "rrf", "weighted"])
+def test_the_profile_orders_and_explains_itself(session: byref.Session, root: Path, profile: str) -> None:
+    validate = pytest.importorskip("jsonschema").validate
+    best = put(session, "what the pool of connections is about: connections wait in a pool\n")
+    put(session, "nothing but a pool\n")
+    found = search(session.gateway.store, session.scope, "what are pools of connections about", profile=profile, explain=True)
+    told: Any = found.explanation
+    validate(told, json.loads((root / "docs" / "explain-2.schema.json").read_text()))
+    assert (found.hits[0].ref, told["profile"]) == (best, profile)
+    assert all(("weighted" in one) == (profile == "weighted") for one in told["hits"])
+    with pytest.raises(Invalid, match="cascade"):
+        search(session.gateway.store, session.scope, "x", profile="loud")
 
 
 def test_layers_and_emphasis_are_the_callers(session: byref.Session) -> None:
