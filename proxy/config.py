@@ -263,6 +263,11 @@ def store_folder(url: str) -> str | None:
     return os.path.abspath(place[2:] if place.startswith("///") else place)
 
 
+def age(value: object, where: str) -> float:
+    """Seconds of a time such as 90, 12h or 30d; where: for the message. Raises `ConfigError`."""
+    return _amount(value, where, _AGES, "seconds, or a time such as 12h or 30d")
+
+
 def _amount(value: object, where: str, units: Mapping[str, int], wanted: str) -> float:
     """A positive number of units: 10, "10", "10GiB"."""
     number: float | None = None
