@@ -19,8 +19,11 @@ from threading import Event
 from labelled import Labelled, Question, labelled
 
 import byref
+from byref.layers import dense
 from byref.layers.contract import PARTS, REFINE, Added, Budget, Held, Scope
+from byref.layers.encoders.choice import DEFAULT
 from byref.proxy import discover
+from byref.proxy.config import dense_model
 from byref.proxy.contracts import Blob, Manifest, Output, Part
 from byref.proxy.query import parse
 from byref.proxy.store.source import BytesSource
@@ -63,6 +66,7 @@ def scope_of(documents: Mapping[str, str]) -> tuple[Scope, dict[str, str]]:
 def alone(name: str) -> Callable[[Mapping[str, str]], Ask]:
     """One of our layers, with its index whole and no end of time."""
     def prepared(documents: Mapping[str, str]) -> Ask:
+        dense.use(dense_model() or DEFAULT)
         scope, keys = scope_of(documents)
         layers = [discover.load("layers", name).layer(None)]
         if layers[0].roles == {REFINE}:

@@ -12,7 +12,7 @@ Order of precedence: an argument, a variable, `config.toml` under the home, the 
 | BYREF_MAX_AGE    | how long outputs are kept: seconds, or with a suffix: 12h, 30d         |
 | BYREF_RUN_LIMIT  | bytes past which `byref run` passes an output on unstored: 1GiB         |
 | BYREF_MODELS     | where the models of layers lie, a folder each                          |
-| BYREF_DENSE_MODEL | of the dense layer: a folder, or a name under BYREF_MODELS             |
+| BYREF_DENSE_MODEL | of the dense layer, which is off without: a folder, a name under BYREF_MODELS, a repository |
 | BYREF_REWRITE_URL | of an endpoint of chat completions that rewrites queries, up to `/v1`; with |
 |                  | BYREF_REWRITE_MODEL and BYREF_REWRITE_KEY. `[rewrite]` of config.toml, too  |
 | BYREF_TOKEN      | what clients of `byref wrap --http` have to bring; see wrap/door.py    |
@@ -203,7 +203,7 @@ def models_folder(environ: Mapping[str, str] | None = None) -> str:
 
 
 def dense_model(environ: Mapping[str, str] | None = None) -> str:
-    """The model of the dense layer that the user names; empty for the one that is tried by itself."""
+    """The model of the dense layer that the user names; empty where it is off."""
     env = os.environ if environ is None else environ
     return env.get("BYREF_DENSE_MODEL", "")
 
