@@ -1,12 +1,14 @@
 """Trigrams: chunks that share most of a string's triples of characters, whatever stands around them. SQLite's FTS5 finds them.
 
 An index is a row of databases of some megabytes of text each, without the text itself; one that holds a blob that is let go is removed
-whole, and the rest of it is indexed again: no byte of the blob stays behind.
+whole, and the rest of it is indexed again: no byte of the blob stays behind. A database is never changed once it is there, so its name
+holds its checksum (SQLite itself takes a flipped bit for content).
 """
 from __future__ import annotations
 
 import os
 import sqlite3
+import zlib
 from contextlib import closing
 from threading import Event, RLock
 from typing import TYPE_CHECKING
@@ -64,22 +66,29 @@ class Trigram:
                            "a string of three characters or more", 3 + scope.total // 2_000_000)
 
     def indexed(self) -> frozenset[str]:
-        return frozenset().union(*(shard.blobs for shard in self._all()))
+        return frozenset().union(*(shard.blobs for _, shard in self._all()))
 
     def search(self, query: Query, scope: Scope, budget: Budget, candidates: Sequence[Hit] | None = None) -> Contribution:
         """Chunks by the share of the query's rarer trigrams that they hold, in basis points."""
         hits: list[tuple[int, int, int, int, Hit]] = []
         searched: set[str] = set()
         whole = True
-        for shard in self._all():
+        for name, shard in self._all():
             if budget.late():
                 whole = False
                 break
-            for string in _strings(query):
-                for score, blob, start, end, line in shard.find(string, budget.hits):
-                    held = scope.held.get(blob)
-                    if held is not None:
-                        hits.append((-score, held.age, held.part, start, Hit(Span(blob, start, end), score, "trigram", line=line)))
+            try:
+                found = [one for string in _strings(query) for one in shard.find(string, budget.hits)]
+            except sqlite3.ProgrammingError:  # let go while it was to be searched
+                continue
+            except sqlite3.DatabaseError:  # damaged since it was opened
+                with self._lock:
+                    self._drop(name)
+                continue
+            for score, blob, start, end, line in found:
+                held = scope.held.get(blob)
+                if held is not None:
+                    hits.append((-score, held.age, held.part, start, Hit(Span(blob, start, end), score, "trigram", line=line)))
             searched.update(shard.blobs)
         hits.sort(key=lambda one: one[:4])
         best: dict[Span, Hit] = {}
@@ -121,13 +130,12 @@ class Trigram:
         if self._folder is None:
             self._shards[name] = shard
         else:
-            os.rename(path, path.removesuffix(".tmp"))
+            os.rename(path, os.path.join(self._folder, f"{name.removesuffix('.db')}.{_checksum(path)}.db"))
             self._look()
 
-    def _all(self) -> list[_Shard]:
+    def _all(self) -> list[tuple[str, _Shard]]:
         with self._lock:
-            shards = self._look()
-            return [shards[name] for name in sorted(shards)]
+            return sorted(self._look().items())
 
     def _look(self) -> dict[str, _Shard]:
         """The shards there are now; a damaged one is removed, and what it held is indexed again."""
@@ -145,8 +153,10 @@ class Trigram:
         for name in names - self._shards.keys():
             path = os.path.join(self._folder, name)
             try:
+                if name.split(".")[1] != _checksum(path):
+                    raise sqlite3.DatabaseError("damaged")
                 self._shards[name] = _Shard(sqlite3.connect(path, isolation_level=None, check_same_thread=False)).load()
-            except sqlite3.Error:
+            except (sqlite3.Error, OSError):
                 self._drop(name)
         self._changed = changed
         return self._shards
@@ -212,29 +222,43 @@ class _Shard:
         return True
 
     def find(self, string: str, count: int) -> list[tuple[int, str, int, int, int]]:
-        """(basis points, blob, start, end, line) of the chunks that hold most of the trigrams of a string."""
+        """(basis points, blob, start, end, line) of the chunks that hold most of the trigrams of a string.
+
+        Raises `sqlite3.DatabaseError` where it is damaged, and its kind `ProgrammingError` where it was closed meanwhile.
+        """
         grams = list(dict.fromkeys(string[at:at + 3] for at in range(len(string) - 2)))
+        if not grams:
+            return []
         with self._lock:
-            try:
-                known = {gram: (self.db.execute("SELECT doc FROM often WHERE term = ?", (gram,)).fetchone() or (0,))[0] for gram in grams}
-                telling = sorted((known[gram], gram) for gram in grams if known[gram] * COMMON <= max(self.size, 40))[:RAREST]
-                held: dict[int, int] = {}
-                for often, gram in telling:
-                    if often:
-                        quoted = '"' + gram.replace('"', '""') + '"'
-                        for row, in self.db.execute("SELECT rowid FROM grams WHERE grams MATCH ?", (quoted,)):
-                            held[row] = held.get(row, 0) + 1
-                least = max(1, -(-len(telling) * SHARE // 100))
-                best = sorted(((-number, row) for row, number in held.items() if number >= least))[:count]
-                found = []
-                for negative, row in best:
-                    blob, start, end, line = self.db.execute(
-                        "SELECT b.digest, c.start, c.\"end\", c.line FROM chunks c JOIN blobs b ON b.id = c.blob WHERE c.id = ?",
-                        (row,)).fetchone()
-                    found.append((-negative * WHOLE // len(telling), blob, start, end, line))
-                return found
-            except sqlite3.ProgrammingError:
-                return []  # let go while it was to be searched
+            known = {gram: (self.db.execute("SELECT doc FROM often WHERE term = ?", (gram,)).fetchone() or (0,))[0] for gram in grams}
+            telling = sorted((known[gram], gram) for gram in grams if known[gram] * COMMON <= max(self.size, 40))[:RAREST]
+            held: dict[int, int] = {}
+            for often, gram in telling:
+                if often:
+                    quoted = '"' + gram.replace('"', '""') + '"'
+                    for row, in self.db.execute("SELECT rowid FROM grams WHERE grams MATCH ?", (quoted,)):
+                        held[row] = held.get(row, 0) + 1
+            least = max(1, -(-len(telling) * SHARE // 100))
+            best = sorted(((-number, row) for row, number in held.items() if number >= least))[:count]
+            found = []
+            for negative, row in best:
+                place = self.db.execute(
+                    "SELECT b.digest, c.start, c.\"end\", c.line FROM chunks c JOIN blobs b ON b.id = c.blob WHERE c.id = ?",
+                    (row,)).fetchone()
+                if place is None:
+                    raise sqlite3.DatabaseError("a chunk is missing")
+                blob, start, end, line = place
+                found.append((-negative * WHOLE // len(telling), blob, start, end, line))
+            return found
+
+
+def _checksum(path: str) -> str:
+    """CRC-32 of a file in hex digits."""
+    crc = 0
+    with open(path, "rb") as file:
+        while piece := file.read(1 << 20):
+            crc = zlib.crc32(piece, crc)
+    return f"{crc:08x}"
 
 
 def _strings(query: Query) -> list[str]:

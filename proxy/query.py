@@ -30,6 +30,7 @@ _LOOSE = 4  # characters from which on a word stands for longer ones that begin 
 # Han, kana, Hangul, Thai, Lao, Khmer, Myanmar: words are not set apart by blanks, or not as they are asked for.
 _UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+")
+_NONE = re.compile("[\ud800-\udfff]")
 _WORD = re.compile(r"\w")
 
 
@@ -54,8 +55,8 @@ class Query:
     """text: as it was given, without blanks around it and words of weight 0. compiled: of a query that is a pattern.
 
     fault: why it is none. weights: of words, in lower case and in order, in thousandths: 1000 as it is, 0 out. whole: the text with
-    the words of weight 0, for a model that reads them and leaves them out of its scores. apart: of a query for what is like a stretch
-    of a stored output, that stretch, as (digest, start, end) in bytes: it is no answer.
+    the words of weight 0 and without lone surrogates, for a model that reads them and leaves them out of its scores. apart: of a query
+    for what is like a stretch of a stored output, that stretch, as (digest, start, end) in bytes: it is no answer.
     """
 
     text: str
@@ -123,7 +124,7 @@ def parse(text: str, weights: Mapping[str, float] | None = None) -> Query:
         else:
             if weights:
                 raise Invalid("a pattern has no words that could be weighed: give weights to a query of words")
-            return Query(asked, exact, compiled, "", (), (), (), asked)
+            return Query(asked, exact, compiled, "", (), (), (), _readable(asked))
     tokens = _tokens(asked)
     given = _weights(weights, tokens) if weights else {}
     left = asked
@@ -137,7 +138,7 @@ def parse(text: str, weights: Mapping[str, float] | None = None) -> Query:
     terms = _terms(tokens, given)
     if given and not tokens:
         raise Invalid("all words of the query weigh 0, so that nothing is left to look for: leave one of them a weight")
-    return Query(left, exact, None, fault, tuple(tokens), terms, tuple(sorted(given.items())), asked)
+    return Query(left, exact, None, fault, tuple(tokens), terms, tuple(sorted(given.items())), _readable(asked))
 
 
 def like(text: str, apart: Sequence[tuple[str, int, int]], weights: Mapping[str, float] | None = None) -> Query:
@@ -160,7 +161,7 @@ def like(text: str, apart: Sequence[tuple[str, int, int]], weights: Mapping[str,
         terms.append(Term(term.form, term.tokens, term.factor, term.edged, term.loose, term.weight * min(often, OFTEN)))
     exact = _bytes(asked)
     return Query(asked[:READ], exact if len(exact) <= EXACT else b"", None, "", tuple(tokens), tuple(terms), tuple(sorted(given.items())),
-                 asked[:READ], tuple(apart))
+                 _readable(asked[:READ]), tuple(apart))
 
 
 def weighed(text: str, weights: Sequence[tuple[str, int]]) -> Iterator[tuple[int, int, int]]:
@@ -212,6 +213,11 @@ def _weights(weights: Mapping[str, float], tokens: Sequence[str]) -> dict[str, i
         if given.setdefault(low, thousandths) != thousandths:
             raise Invalid(f"{name!r} is given two weights: case does not tell words apart")
     return given
+
+
+def _readable(text: str) -> str:
+    """The text, character for character, with U+FFFD for what is none (lone surrogates): tokenizers take no other."""
+    return text if text.isascii() else _NONE.sub("\ufffd", text)
 
 
 def _bytes(text: str) -> bytes:
