@@ -16,7 +16,7 @@ from byref.layers.embedding import lengths
 from byref.layers.encoders.choice import DEFAULT, chosen
 from byref.layers.stretches import stretches
 from byref.layers.vectors import Segment, Vectors, nearest
-from byref.proxy.errors import Invalid
+from byref.proxy.errors import Corrupt, Invalid, Unknown
 from byref.proxy.query import within_stretch
 from byref.proxy.text import project
 
@@ -69,6 +69,8 @@ class Dense:
         self._encoder: Encoder | None = None  # once it was seen loaded: to ask for it would load it
         self._indexes: dict[str, Vectors] = {}  # by name of their folder
         self._queries: dict[tuple[str, str], tuple[Int8, int]] = {}
+        self._writing = Lock()
+        self._gone: set[str] = set()  # blobs that were removed, maybe while they were being encoded
 
     @property
     def version(self) -> str:
@@ -120,20 +122,33 @@ class Dense:
     def apply(self, add: Sequence[Added], remove: Sequence[str], cancel: Event) -> None:
         """A stretch of a blob at a time: what was written stays, and the next call goes on there. Waits for the model."""
         if remove:
-            for index in self._opened():
-                index.remove(frozenset(remove))
+            with self._lock:
+                self._gone.update(remove)
+                self._queries.clear()  # a query may say what was removed
+            with self._writing:
+                for index in self._opened():
+                    index.remove(frozenset(remove))
         if not add or cancel.is_set():
             return
         encoder = self._encoder = self._handle().wait()
         index = self._index(encoder)
         self._let_go(encoder)
+        with self._lock:
+            self._gone.difference_update(added.blob for added in add)
         reached = index.parts().reached
         for added in add:
-            for stretch, spans, texts in stretches(added.blob, added.source, added.shape, reached.get(added.blob, (0, 0))[0], STRETCH):
-                segment = _segment(encoder, stretch, spans, texts, cancel.is_set)
-                if segment is None:
-                    return
-                index.add(segment)
+            start = reached.get(added.blob, (0, 0))[0]
+            try:
+                for stretch, spans, texts in stretches(added.blob, added.source, added.shape, start, STRETCH):
+                    segment = _segment(encoder, stretch, spans, texts, cancel.is_set)
+                    if segment is None:
+                        return
+                    with self._writing:
+                        if added.blob in self._gone:
+                            break
+                        index.add(segment)
+            except (Corrupt, Unknown):  # the text layer names it
+                continue
 
     def close(self) -> None:
         with self._lock:

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 from byref.layers import dense
-from byref.layers.contract import Budget, Starting
+from byref.layers.contract import Added, Budget, Starting
 from byref.layers.dense import FLOOR, Dense, quantised
 from byref.layers.encoders import choice
 from byref.layers.encoders.contract import Encoder
 from byref.proxy.config import models_folder
-from byref.proxy.errors import Invalid
+from byref.proxy.errors import Corrupt, Invalid
 from byref.proxy.query import parse
+from byref.proxy.store.source import BytesSource
 from layer_worlds import World
 
 MODELS = Path(models_folder())  # of the user: a test's own is empty
@@ -168,6 +169,33 @@ def test_an_abort_keeps_what_is_written_and_goes_on(world: Any, layer: Dense, mo
     layer.apply(here.added(), (), Event())
     assert layer.indexed() == here.scope.held.keys() and model.encoder.asked > asked
     layer.apply(here.added(), (), Event())
+
+
+def test_what_is_removed_while_it_is_encoded_does_not_come_back(world: Any, layer: Dense, model: Loading,
+                                                                monkeypatch: pytest.MonkeyPatch) -> None:
+    here: World = world({"dogs": "the puppy\n"})
+    blob, = here.scope.held
+    pooled = Words.pooled
+
+    def purged(self: Words, texts: list[str], late: Callable[[], bool] | None = None, query: bool = False) -> Any:
+        layer.apply((), [blob], Event())
+        return pooled(self, texts, late, query)
+    with monkeypatch.context() as patch:
+        patch.setattr(Words, "pooled", purged)
+        layer.apply(here.added(), (), Event())
+    assert layer.indexed() == frozenset()
+    layer.apply(here.added(), (), Event())
+    assert layer.indexed() == {blob}, "captured again, it is taken in again"
+
+
+def test_what_cannot_be_read_costs_itself(world: Any, layer: Dense) -> None:
+    class Damaged(BytesSource):
+        def read(self, start: int = 0, end: int | None = None) -> bytes:
+            raise Corrupt("r1", "its hash is another")
+    here: World = world({"dogs": "the puppy\n", "cars": "the car\n"})
+    first, second = here.added()
+    layer.apply([Added(first.blob, Damaged(b"the car\n"), "text"), second], (), Event())
+    assert layer.indexed() == {second.blob}
 
 
 def test_a_query_is_encoded_once(world: Any, layer: Dense, model: Loading) -> None:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from byref.proxy.errors import ConfigError
 from byref.proxy.facts import facts, known_sources
 from byref.proxy.gateway import Gateway
 from byref.proxy.indexing import Indexes, scope_of
+from byref.proxy.searching import search
 
 
 def known_of(gateway: Gateway, *refs: str) -> tuple[list[Facts], bool]:
@@ -58,3 +60,22 @@ def test_sources_are_what_the_users_file_says_and_a_change_is_seen() -> None:
     place.write_text("[[sources]]\n")
     with pytest.raises(ConfigError, match="nothing else"):
         known_sources()
+
+
+def test_a_search_by_the_weighted_profile_weighs_what_is_known_and_says_so() -> None:
+    now = [1_000_000.0]
+    with byref.open("memory:", scope="here", clock=lambda: now[0]) as gateway:
+        session = gateway.session("a", scope="here")
+        old = session.capture(tool="Bash", args={"command": "a"}, output="connection to the pool lost again\n", exit_code=0, elapsed=0.2,
+                              raw=True).ref
+        now[0] += 100 * 3600
+        bad = session.capture(tool="Bash", args={"command": "b"}, output="connection to the pool lost today\n", exit_code=1, elapsed=9.0,
+                              raw=True).ref
+        new = session.capture(tool="Bash", args={"command": "c"}, output="connection to the pool lost at noon\n", exit_code=0, elapsed=0.2,
+                              raw=True).ref
+        found = search(gateway.store, "here", "connection pool lost", profile="weighted", explain=True, indexes=gateway.indexes)
+        assert [hit.ref for hit in found.hits] == [new, bad, old], "a success now, a slow failure now, a success of last week"
+        hits: Any = (found.explanation or {})["hits"]
+        factors = [dict(one["weighted"]["ways"][0]["factors"]) for one in hits]
+        assert [(one.get("success"), one.get("failure"), one.get("fast"), one.get("slow"), one["age"]) for one in factors] == [
+            (12_000, None, 12_000, None, 10_000), (None, 7_000, None, 8_000, 10_000), (12_000, None, 12_000, None, 3_678)]
