@@ -44,19 +44,19 @@ class Session:
                      outcome: str | None = None, kind: str | None = None, since: str | None = None, session: str | None = None,
                      timebox_ms: int = 1000, k: int | None = None, max_tokens: int = 1200, layers: Sequence[str] | None = None,
                      emphasis: str = "balanced", explain: bool = False, weights: Mapping[str, float] | None = None,
-                     like: str | None = None) -> Found:
+                     profile: str = "cascade", like: str | None = None) -> Found:
         return await to_thread(self.sync.search, query, refs, tool=tool, signature=signature, outcome=outcome, kind=kind, since=since,
                                session=session, timebox_ms=timebox_ms, k=k, max_tokens=max_tokens, layers=layers, emphasis=emphasis,
-                               explain=explain, weights=weights, like=like)
+                               explain=explain, weights=weights, profile=profile, like=like)
 
     async def similar(self, ref: str, at: str | None = None, *, refs: Sequence[str] | None = None, tool: str | None = None,
                       signature: str | None = None, outcome: str | None = None, kind: str | None = None, since: str | None = None,
                       session: str | None = None, timebox_ms: int = 1000, k: int | None = None, max_tokens: int = 1200,
                       layers: Sequence[str] | None = None, emphasis: str = "balanced", explain: bool = False,
-                      weights: Mapping[str, float] | None = None) -> Found:
+                      weights: Mapping[str, float] | None = None, profile: str = "cascade") -> Found:
         return await to_thread(self.sync.similar, ref, at, refs=refs, tool=tool, signature=signature, outcome=outcome, kind=kind,
                                since=since, session=session, timebox_ms=timebox_ms, k=k, max_tokens=max_tokens, layers=layers,
-                               emphasis=emphasis, explain=explain, weights=weights)
+                               emphasis=emphasis, explain=explain, weights=weights, profile=profile)
 
     async def status(self) -> Status:
         return await to_thread(self.sync.status)

@@ -193,7 +193,7 @@ class Session:
     def search(self, query: str, refs: Sequence[str] | None = None, *, tool: str | None = None, signature: str | None = None,
                outcome: str | None = None, kind: str | None = None, since: str | None = None, session: str | None = None,
                timebox_ms: int = 1000, k: int | None = None, max_tokens: int = 1200, layers: Sequence[str] | None = None,
-               emphasis: str = "balanced", explain: bool = False, weights: Mapping[str, float] | None = None,
+               emphasis: str = "balanced", explain: bool = False, weights: Mapping[str, float] | None = None, profile: str = "cascade",
                like: str | None = None) -> Found:
         """Where something stands in the outputs of this scope, or in those of refs. See `byref.proxy.searching.search`.
 
@@ -206,6 +206,16 @@ class Session:
                        explain=explain, weights=weights, like=place, indexes=self.gateway.indexes)
         self.gateway.searched(self, found)
         return found
+
+    def similar(self, ref: str, at: str | None = None, *, refs: Sequence[str] | None = None, tool: str | None = None,
+                signature: str | None = None, outcome: str | None = None, kind: str | None = None, since: str | None = None,
+                session: str | None = None, timebox_ms: int = 1000, k: int | None = None, max_tokens: int = 1200,
+                layers: Sequence[str] | None = None, emphasis: str = "balanced", explain: bool = False,
+                weights: Mapping[str, float] | None = None, profile: str = "cascade") -> Found:
+        """What is like a stretch of an output of this scope, or like all of it: places elsewhere, near-duplicates told as such."""
+        return self.search("", refs, tool=tool, signature=signature, outcome=outcome, kind=kind, since=since, session=session,
+                           timebox_ms=timebox_ms, k=k, max_tokens=max_tokens, layers=layers, emphasis=emphasis, explain=explain,
+                           weights=weights, profile=profile, like=f"{ref} {at or ''}")
 
     def status(self) -> Status:
         """What the scope holds and what was cached lately."""

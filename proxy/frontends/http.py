@@ -240,7 +240,8 @@ def application(service: Service) -> web.Application:
             timebox_ms=fields.number("timebox_ms", 1000) or 1000, k=fields.number("k"),
             max_tokens=fields.number("max_tokens", MAX_TOKENS) or MAX_TOKENS, layers=fields.texts("layers"),
             emphasis=fields.optional("emphasis") or "balanced", explain=fields.flag("explain"), weights=fields.numbers("weights"),
-            like=fields.optional("like"))
+            like=fields.optional("like"),
+            profile=fields.optional("profile") or "cascade")
         fields.done()
         framed = _framed(request)
 

@@ -193,20 +193,20 @@ class ShellSession:
     def search(self, *, query: str, refs: Sequence[str] | None, tool: str | None, signature: str | None, outcome: str | None,
                kind: str | None, since: str | None, session: str | None, timebox_ms: int, k: int | None, max_tokens: int,
                layers: Sequence[str] | None, emphasis: str, explain: bool, weights: Mapping[str, float] | None,
-               like: str | None = None) -> Found:
+               profile: str, like: str | None = None) -> Found:
         """As `Session.search`."""
         if self._remote is not None:
             try:
                 return self._remote.search(
                     query=query, refs=refs, tool=tool, signature=signature, outcome=outcome, kind=kind, since=since, session=session,
                     timebox_ms=timebox_ms, k=k, max_tokens=max_tokens, layers=layers, emphasis=emphasis, explain=explain, weights=weights,
-                    like=like)
+                    profile=profile, like=like)
             except (Unavailable, ConfigError):
                 self._remote = None
         return self.local.search(
             query, refs, tool=tool, signature=signature, outcome=outcome, kind=kind, since=since, session=session,
             timebox_ms=timebox_ms, k=k, max_tokens=max_tokens, layers=layers, emphasis=emphasis, explain=explain, weights=weights,
-            like=like)
+            profile=profile, like=like)
 
     def status(self) -> Status:
         """As `Session.status`; `url` then says where the store lies."""

@@ -8,7 +8,7 @@ from byref.proxy.contracts import Json
 from byref.proxy.frontends.command import Command, say
 from byref.proxy.frontends.remote import ShellSession
 from byref.proxy.reader import Found
-from byref.proxy.searching import EMPHASES, MAX_TOKENS, OUTCOMES
+from byref.proxy.searching import EMPHASES, MAX_TOKENS, OUTCOMES, PROFILES
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +30,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-tokens", metavar="N", type=int, default=MAX_TOKENS, help=f"size of the answer, roughly ({MAX_TOKENS})")
     parser.add_argument("--layer", metavar="NAME", action="append", help="only by this layer; may be given again (byref status lists them)")
     parser.add_argument("--emphasis", choices=EMPHASES, default="balanced", help="what counts more where several layers find something")
+    parser.add_argument("--profile", choices=PROFILES, default="cascade", help="how what layers found is put in order (cascade)")
     parser.add_argument("--weight", metavar="WORD=N", action="append", type=_weight, help="what a word of the query weighs: 1 as it is, "
                         "0 as if it were not asked for; may be given again")
     parser.add_argument("--explain", action="store_true", help="as JSON, with how each hit came to its place")
@@ -72,7 +73,7 @@ def ask(args: argparse.Namespace, query: str, like: str | None = None) -> int:
             query=query, refs=args.ref, tool=args.tool, signature=args.signature, outcome=args.outcome, kind=args.kind,
             since=args.since, session=args.session, timebox_ms=args.timebox, k=args.k, max_tokens=args.max_tokens,
             layers=args.layer, emphasis=args.emphasis, explain=args.explain, weights=dict(args.weight) if args.weight else None,
-            like=like)
+            profile=args.profile, like=like)
     say(json.dumps(as_json(found), ensure_ascii=False, indent=1) + "\n" if args.json or args.explain else found.text)
     return 0 if found.hits else 1
 

@@ -40,7 +40,7 @@ _SEARCH: Mapping[str, Json] = {
     "tool": _text("only of this tool"), "outcome": {"type": "string", "enum": ["success", "failure"]},
     "k": _number("hits at most"), "max_tokens": _number(), "timebox_ms": _number(),
     "layers": {"type": "array", "items": {"type": "string"}}, "emphasis": {"type": "string", "enum": ["balanced", "precision", "recall"]},
-    "explain": {"type": "boolean"},
+    "profile": {"type": "string", "enum": ["cascade", "rrf", "weighted"]}, "explain": {"type": "boolean"},
     "weights": {"type": "object", "description": "of query words, as {\"timeout\": 2, \"error\": 0}"}}
 _ARGUMENTS: Mapping[str, Mapping[str, Json]] = {"fetch": _FETCH, "search": _SEARCH, "status": {}}
 _KINDS: Mapping[str, type] = {"string": str, "integer": int, "array": list, "object": dict, "boolean": bool}
@@ -117,7 +117,7 @@ def _search(session: Session, arguments: Mapping[str, Json]) -> list[str]:
         k=k if isinstance(k, int) else None, max_tokens=_size(arguments, "max_tokens", 1500),
         timebox_ms=_size(arguments, "timebox_ms", 1000), layers=_words(arguments, "layers", "names, as status gives them") or None,
         emphasis=_word(arguments, "emphasis") or "balanced", weights=_weights(arguments), like=_word(arguments, "like"),
-        explain=arguments.get("explain") is True)
+        profile=_word(arguments, "profile") or "cascade", explain=arguments.get("explain") is True)
     return [found.text] if found.explanation is None else [found.text, json.dumps(found.explanation, ensure_ascii=False)]
 
 

@@ -178,6 +178,7 @@ def test_a_page_is_what_the_library_gives(server, library, call):
     {"query": "value", "refs": ["REF"], "layers": ["text"], "emphasis": "precision"},
     {"query": "value lines", "weights": {"lines": 0}, "layers": ["text"]},
     {"like": "REF L77", "layers": ["text"]}, {"query": "value 77", "layers": ["text"], "explain": True},
+    {"query": "which value is 77", "profile": "rrf", "explain": True, "layers": ["text"]},
     {"query": "nowhere", "tool": "shell", "outcome": "success", "of_session": "s", "layers": ["text"]}])
 def test_a_search_is_what_the_library_gives(server, library, call):
     ref = library.capture(tool="shell", output=LONG).ref
@@ -221,6 +222,7 @@ CALL = {"scope": SCOPE, "tool": "shell", "output": "x"}
     *(("capture", {k: v for k, v in CALL.items() if k != missing}) for missing in CALL),
     *(("capture", CALL | wrong) for wrong in ({"output": 3}, {"nonsense": 1}, {"tool": 3}, {"exit_code": "1"}, {"output": {"a b": "x"}},
                                               {"raw": 1}, {"elapsed": "1"}, {"context": 5})),
+    ("search", {"scope": SCOPE, "query": "x", "profile": "best"}), ("search", {"scope": SCOPE, "query": "x", "explain": 1}),
     *(("search", {"scope": SCOPE, "query": "x", "weights": wrong}) for wrong in (3, ["x"], {"x": "2"}, {"x": True}, {"x": -1}, {"y": 1})),
     ("fetch", {"scope": SCOPE}), ("fetch", [1]), ("fetch", "x")])
 def test_what_is_asked_wrongly_is_told_what_is_wrong(server, path, given):

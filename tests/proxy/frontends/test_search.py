@@ -34,3 +34,11 @@ def test_words_have_weights(byref, ref):
     for wrong in ("bravo", "bravo=x", "=2", "bravo=-1", "charlie=2", "bravo=nan"):
         done = byref("search", "alpha bravo", "--weight", wrong)
         assert done.returncode == 2 and (wrong.encode() in done.stderr or wrong.partition("=")[0].encode() in done.stderr)
+
+
+def test_the_order_is_by_the_profile_that_is_asked_for(byref, ref):
+    byref("run", "--", "seq", "-f", "worker %g waits for the pool", "300")
+    for profile in ("cascade", "rrf", "weighted"):
+        told = json.loads(byref("search", "which worker waits", "--layer", "text", "--profile", profile, "--explain").stdout)
+        assert told["explanation"]["profile"] == profile and told["hits"]
+    assert byref("search", "worker", "--profile", "best").returncode == 2

@@ -13,6 +13,7 @@ from byref.proxy.errors import Invalid, Unknown
 from byref.proxy.frontends.wrap import own
 from byref.proxy.frontends.wrap.results import Asked, rewrite
 from byref.proxy.ledger.counter import token_counter
+from byref.proxy.searching import EMPHASES, OUTCOMES, PROFILES
 
 LOG = "".join(f"step {i} of the build is done\n" for i in range(3000))
 
@@ -74,6 +75,7 @@ def test_a_search_finds_and_its_addresses_are_fetched(session: byref.Session) ->
     ("fetch", {}),
     ("search", {"query": 3}), ("search", {"query": "x", "refs": "r"}), ("search", {"query": "x", "refs": [3]}),
     ("search", {"query": "x", "k": 0}), ("search", {"query": "x", "weights": ["x"]}), ("search", {"query": "x", "weights": {"x": "2"}}),
+    ("search", {"query": "x", "profile": "best"}),
     ("search", {"query": "x", "weights": {"x": -1}}), ("search", {"query": "x", "weights": {"y": 1}}),
     ("status", {"scope": "x"}), ("fetch", {"ref": ["r"]}), ("search", {"query": "x", "outcome": "any"})])
 def test_wrong_arguments_say_what_to_do(session: byref.Session, name: str, arguments: Any) -> None:
@@ -157,3 +159,16 @@ def test_the_status_names_the_layers_and_what_they_are(session: byref.Session) -
     assert held.startswith("1 outputs") and layers.startswith("layer ")
     for one in session.status().layers:
         assert any(line.startswith(one.name) and one.origin in line and one.accepts in line for line in layers.splitlines())
+
+
+def test_a_choice_in_a_schema_is_what_search_takes() -> None:
+    choices: Any = {name: field["enum"] for name, field in own._SEARCH.items() if isinstance(field, dict) and "enum" in field}
+    assert {name: sorted(values) for name, values in choices.items()} == {
+        "outcome": sorted(OUTCOMES), "emphasis": sorted(EMPHASES), "profile": sorted(PROFILES)}
+
+
+def test_the_order_is_by_the_profile_that_is_asked_for(session: byref.Session) -> None:
+    session.capture(tool="Bash", args={"command": "make"}, output=LOG)
+    for profile in PROFILES:
+        _, told = own.call(session, "search", {"query": "which step of the build is done", "profile": profile, "explain": True})
+        assert json.loads(told)["profile"] == profile
