@@ -15,6 +15,7 @@ Order of precedence: an argument, a variable, `config.toml` under the home, the 
 | BYREF_DENSE_MODEL | of the dense layer, which is off without: a folder, a name under BYREF_MODELS, a repository |
 | BYREF_REWRITE_URL | of an endpoint of chat completions that rewrites queries, up to `/v1`; with |
 |                  | BYREF_REWRITE_MODEL and BYREF_REWRITE_KEY. `[rewrite]` of config.toml, too  |
+| BYREF_UPSTREAMS  | URLs that stand in for those of APIs: openalex=http://127.0.0.1:8000, with commas between |
 | BYREF_TOKEN      | what clients of `byref wrap --http` have to bring; see wrap/door.py    |
 | BYREF_INSIDE     | set by `byref run` for what it starts; see frontends/nested.py         |
 """
@@ -220,6 +221,26 @@ def rewriting(environ: Mapping[str, str] | None = None) -> tuple[str, str, str] 
         raise ConfigError(f"to rewrite queries give an address such as http://127.0.0.1:11434/v1 and the name of a model, not {url[:60]!r} "
                           f"and {model[:40]!r}: BYREF_REWRITE_URL and BYREF_REWRITE_MODEL, or [rewrite] in {path}")
     return (url, model, key) if url else None
+
+
+def upstreams(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """URLs that stand in for those of APIs, by the name of the tool. Raises `ConfigError`."""
+    env = os.environ if environ is None else environ
+    found: dict[str, str] = {}
+    for pair in filter(None, env.get("BYREF_UPSTREAMS", "").replace(" ", "").split(",")):
+        name, sign, url = pair.partition("=")
+        if not sign or not name or not url.startswith(("http://", "https://")):
+            raise ConfigError(f"BYREF_UPSTREAMS: {pair[:60]!r} is no NAME=URL, such as openalex=http://127.0.0.1:8000")
+        found[name] = url
+    return found
+
+
+def folder_here() -> str:
+    """The working folder. Raises `ConfigError` where it no longer exists."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        raise ConfigError("the working folder no longer exists; change to another one") from None
 
 
 def file_of(name: str, environ: Mapping[str, str] | None = None) -> str:

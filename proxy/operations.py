@@ -61,7 +61,7 @@ class Here:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What an operation that runs here gave. parts: bytes, or a file to be read from its start, by name, in order."""
+    """What an operation that runs here gave. parts: bytes, or a file to be read from its start and closed, by name, in order."""
 
     parts: Mapping[str, bytes | BinaryIO]
     exit_code: int | None = None

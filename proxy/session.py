@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from byref.proxy.captured import Captured
+    from byref.proxy.contracts import Layout
     from byref.proxy.gateway import Gateway
     from byref.proxy.intake import Output
     from byref.proxy.reader import Found, Page, Status
@@ -160,7 +161,7 @@ class Session:
     def capture(self, *, tool: str, output: Output, args: Json = None, exit_code: int | None = None, is_error: bool = False,
                 call_id: str | None = None, intent: str = "", said: str = "", budget: int | None = None, raw: bool = False,
                 began: int | None = None, elapsed: float | None = None, media: Mapping[str, str] | None = None,
-                native: int | None = None, aside: Collection[str] = ()) -> Captured:
+                native: int | None = None, aside: Collection[str] = (), layout: Layout | None = None) -> Captured:
         """Stores the output of a call and returns its view.
 
         output: text, bytes, a binary or text stream, or named parts of these. One that is not named is the part `stdout`
@@ -169,13 +170,14 @@ class Session:
         first bytes for ever. budget: at most about so many tokens. raw: pass the output whole, and store it all the
         same. began: what `begin` gave. elapsed: seconds the call took. media: media types by part. native: characters
         of it that the harness itself would show: no more can be saved. aside: parts that are stored with the others but
-        neither shown nor counted, such as images and copies: of them the view holds empty texts.
+        neither shown nor counted, such as images and copies: of them the view holds empty texts. layout: which members of a
+        JSON output matter.
 
         Never fails for a fault of ours: then the raw output passes, `ref` is empty and `warning` says why. Raises
         TypeError for what is no output and `Invalid` for a part's name that no address can carry.
         """
         return self.gateway.capture(
-            self, Call(tool, args, exit_code, is_error, intent, said, self.task), output, call_id=call_id, budget=budget, raw=raw,
+            self, Call(tool, args, exit_code, is_error, intent, said, self.task, layout), output, call_id=call_id, budget=budget, raw=raw,
             began=began, elapsed=elapsed, media=media, native=native, aside=aside)
 
     def fetch(self, ref: str, at: str | None = None, *, part: str | None = None, max_tokens: int | None = 8000, cursor: str | None = None,

@@ -43,7 +43,7 @@ def _run(arguments: Arguments, here: Here) -> Result:
     if not isinstance(timeout, int) or isinstance(timeout, bool) or not 1 <= timeout <= LONGEST:
         raise Invalid(f"timeout is a number of seconds from 1 to {LONGEST}, not {str(timeout)[:20]}")
     folder = _folder(arguments.get("folder"), here.folder)
-    out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 the store reads and closes them
+    out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 whoever calls closes them
     try:
         return _result(command, folder, timeout, here, out, err)
     except BaseException:

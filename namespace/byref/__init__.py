@@ -2,19 +2,21 @@
 from __future__ import annotations
 
 __version__ = "0.1.0"
-__all__ = ["MARKER", "ByrefError", "Gateway", "Session", "__version__", "aio", "errors", "open"]
+__all__ = ["MARKER", "ByrefError", "Gateway", "Session", "__version__", "aio", "call", "errors", "open", "pages"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from byref.filters.render import MARKER
     from byref.proxy import aio, errors
     from byref.proxy.errors import ByrefError
+    from byref.proxy.frontends.tools.python import call, pages
     from byref.proxy.gateway import Gateway, open
     from byref.proxy.session import Session
 
 _PLACES = {
     "MARKER": "byref.filters.render", "ByrefError": "byref.proxy.errors", "Gateway": "byref.proxy.gateway",
-    "Session": "byref.proxy.session", "open": "byref.proxy.gateway",
+    "Session": "byref.proxy.session", "call": "byref.proxy.frontends.tools.python", "open": "byref.proxy.gateway",
+    "pages": "byref.proxy.frontends.tools.python",
 }
 
 

@@ -5,6 +5,7 @@ import argparse
 from collections.abc import Sequence
 
 import byref
+from byref.proxy import discover
 from byref.proxy.errors import ByrefError
 from byref.proxy.frontends import (
     doctor,
@@ -50,7 +51,8 @@ COMMANDS: tuple[Command, ...] = (
 
 def parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
-    top = argparse.ArgumentParser("byref", description=(byref.__doc__ or "").partition(": ")[2].strip(), epilog=EXIT_HELP)
+    top = argparse.ArgumentParser("byref", description=(byref.__doc__ or "").partition(": ")[2].strip(),
+                                  epilog=f"tools: byref TOOL ..., of {', '.join(discover.names('tools'))}; {EXIT_HELP}")
     top.add_argument("--version", action="version", version=f"byref {byref.__version__}")
     below = top.add_subparsers(metavar="COMMAND", required=True)
     for command in COMMANDS:
@@ -62,13 +64,17 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(words: Sequence[str]) -> int:
-    """Runs the command that words name; returns its exit code."""
+    """Runs the command, or the tool, that words name; returns its exit code."""
     try:
-        args = parser().parse_args(list(words))
-    except SystemExit as end:  # --help, --version and wrong usage have said what there is to say
-        return end.code if isinstance(end.code, int) else 2
-    command: Command = args.chosen
-    try:
+        own = {command.name for command in COMMANDS}
+        if words and words[0][:1].isalpha() and words[0] not in own and words[0] in discover.names("tools"):
+            from byref.proxy.frontends.tools.command import main as tool
+            return tool(words[0], words[1:])
+        try:
+            args = parser().parse_args(list(words))
+        except SystemExit as end:  # --help, --version and wrong usage have said what there is to say
+            return end.code if isinstance(end.code, int) else 2
+        command: Command = args.chosen
         return command.run(args)
     except ByrefError as fault:
         complain(fault)
