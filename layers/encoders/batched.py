@@ -5,6 +5,7 @@ An encoder of its own is a subclass that says how a batch of token numbers becom
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from threading import Lock
 
 from byref.layers.encoders.contract import Encoded
@@ -38,10 +39,11 @@ class Batched:
         self._recipe, self._windows = recipe, Windows(folder, recipe)
         self._heads = [Linear(os.path.join(folder, place)) for place in recipe.heads]
         self._lock = Lock()
-        self.width = int(self._hidden(self._windows.documents(["width"])).shape[2])
+        self.width = int(self._forward(*self._padded(self._windows.documents(["width"]))).shape[2])
         self.dense = (self._heads[-1].width if self._heads else self.width) if recipe.pooling else 0
 
     def query(self, text: str) -> Encoded:
+        """Does not wait for documents: while an index is built, a search goes on."""
         windows = self._windows.query(text)
         return self._joined(windows, list(self._rows(windows)))
 
@@ -51,7 +53,8 @@ class Batched:
         for batch in _batches(windows):
             if late is not None and late():
                 return None
-            found.update(zip(batch, self._rows([windows[place] for place in batch]), strict=True))
+            with self._lock:
+                found.update(zip(batch, self._rows([windows[place] for place in batch]), strict=True))
         pieces: list[list[int]] = [[] for _ in texts]
         for place, window in enumerate(windows):
             pieces[window.text].append(place)
@@ -66,7 +69,8 @@ class Batched:
             if late is not None and late():
                 return None
             chosen = [windows[place] for place in batch]
-            hidden = self._hidden(chosen)
+            with nullcontext() if query else self._lock:
+                hidden = self._forward(*self._padded(chosen))
             for number, window in enumerate(chosen):
                 rows = hidden[number, :window.seen]
                 if self._recipe.late:  # nothing but the tokens' vectors says how these are alike
@@ -81,13 +85,8 @@ class Batched:
         return _unit(means)
 
     def _forward(self, ids: Int64, seen: Int64) -> Vectors:
-        """(windows, tokens, width) of token numbers and of a 1 for each that is attended to; by one thread at a time."""
+        """(windows, tokens, width) of token numbers and of a 1 for each that is attended to. By any number of threads at a time."""
         raise NotImplementedError
-
-    def _hidden(self, windows: Sequence[Window]) -> Vectors:
-        padded = self._padded(windows)
-        with self._lock:
-            return self._forward(*padded)
 
     def _padded(self, windows: Sequence[Window]) -> tuple[Int64, Int64]:
         import numpy as np
@@ -103,7 +102,7 @@ class Batched:
         """The vectors of each window's rows; one batch."""
         if not windows:
             return
-        hidden = self._hidden(windows)
+        hidden = self._forward(*self._padded(windows))
         for number, window in enumerate(windows):
             rows = window.rows
             # rows that follow one another are a slice: no copy by index

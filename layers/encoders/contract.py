@@ -1,7 +1,8 @@
 """What an encoder gives to layers: a vector for each token, and where that token stands. One file of this folder is one encoder.
 
 An encoder is one model under one library. It is loaded by `byref.layers.encoders.choice`, once for all scopes, and may be called
-from many threads: calls wait for one another. The same checkpoint gives the same vectors under every library, to within 1e-3.
+from many threads: documents wait for one another, a query for nobody. The same checkpoint gives the same vectors under every library,
+to within 1e-3.
 """
 from __future__ import annotations
 
