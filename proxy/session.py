@@ -205,7 +205,7 @@ class Session:
         place = None if like is None else stretch(self.gateway.store, self.scope, *(like.split(None, 1) or [""]))
         found = search(self.gateway.store, self.scope, query, refs, tool=tool, signature=signature, outcome=outcome, kind=kind, since=since,
                        session=session, timebox_ms=timebox_ms, k=k, max_tokens=max_tokens, layers=layers, emphasis=emphasis,
-                       explain=explain, weights=weights, like=place, indexes=self.gateway.indexes)
+                       explain=explain, weights=weights, like=place, profile=profile, indexes=self.gateway.indexes)
         self.gateway.searched(self, found)
         return found
 
@@ -231,17 +231,6 @@ class Session:
     def compacted(self) -> None:
         """The conversation was compacted: what was shown before it no longer counts. First bytes of calls stay."""
         self.gateway.forget(self.context)
-    def similar(self, ref: str, at: str | None = None, *, refs: Sequence[str] | None = None, tool: str | None = None,
-                signature: str | None = None, outcome: str | None = None, kind: str | None = None, since: str | None = None,
-                session: str | None = None, timebox_ms: int = 1000, k: int | None = None, max_tokens: int = 1200,
-                layers: Sequence[str] | None = None, emphasis: str = "balanced", explain: bool = False,
-                weights: Mapping[str, float] | None = None) -> Found:
-        """What is like a stretch of an output of this scope, or like all of it: places elsewhere, near-duplicates told as such."""
-        return self.search("", refs, tool=tool, signature=signature, outcome=outcome, kind=kind, since=since, session=session,
-                           timebox_ms=timebox_ms, k=k, max_tokens=max_tokens, layers=layers, emphasis=emphasis, explain=explain,
-                           weights=weights, like=f"{ref} {at or ''}")
-
-
     def close(self) -> None:
         """The session is over: retention may take its outputs before those of open ones. Its refs stay valid."""
         self.gateway.end(self)
