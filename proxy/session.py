@@ -231,6 +231,7 @@ class Session:
     def compacted(self) -> None:
         """The conversation was compacted: what was shown before it no longer counts. First bytes of calls stay."""
         self.gateway.forget(self.context)
+
     def close(self) -> None:
         """The session is over: retention may take its outputs before those of open ones. Its refs stay valid."""
         self.gateway.end(self)
