@@ -104,7 +104,8 @@ def fetch(store: Store, scope: str, ref: str, at: str | None = None, *, part: st
     named, address = parse(asked, [p.name for p in output.manifest.parts])
     if part is not None and named not in (None, part):
         raise Invalid(f"the address names the part {named}, the call {part}; give one of them")
-    chosen = [p for p in output.manifest.parts if (part or named) in (None, p.name)]
+    wanted = part or named
+    chosen = [p for p in output.manifest.parts if (p.name == wanted if wanted is not None else address is not None or not p.derived)]
     if isinstance(address, Match):
         page = _matched(store, output, chosen, address, asked, position, max_tokens)
     else:

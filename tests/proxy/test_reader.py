@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import byref
-from byref.proxy.contracts import Store
+from byref.proxy.contracts import DERIVED, Store
 from byref.proxy.errors import Corrupt, Evicted, Expired, Invalid, Unknown
 from byref.proxy.reader import Page
 from byref.proxy.text import estimate
@@ -298,3 +298,12 @@ def test_the_store_protocol_is_all_that_reading_needs(session: byref.Session) ->
     from byref.proxy import reader
     store: Store = session.gateway.store
     assert reader.fetch(store, "a", put(session, LOG), "L1").text == "line 1\n"
+
+
+def test_a_part_that_was_made_of_another_is_given_by_name_and_found_and_is_no_part_of_the_whole(session: byref.Session) -> None:
+    made = session.capture(tool="t", output={"body": '{"a": [1, 2]}', "notes": "made of the body\n"}, aside=("notes",),
+                           media={"body": "application/json", "notes": f"text/plain{DERIVED}"})
+    assert session.fetch(made.ref).text == '{"a": [1, 2]}' and b"".join(session.blocks(made.ref)) == b'{"a": [1, 2]}'
+    assert session.fetch(made.ref, part="notes").text == "made of the body\n" == session.fetch(made.ref, "notes:L1").text
+    assert session.search("made of the body").hits[0].address == "notes:L1"
+    assert session.fetch(made.ref, "a[1]").text == "2"
