@@ -12,6 +12,7 @@ Order of precedence: an argument, a variable, `config.toml` under the home, the 
 | BYREF_MAX_AGE    | how long outputs are kept: seconds, or with a suffix: 12h, 30d         |
 | BYREF_RUN_LIMIT  | bytes past which `byref run` passes an output on unstored: 1GiB         |
 | BYREF_MODELS     | where the models of layers lie, a folder each                          |
+| BYREF_LATE_MODEL | of the late layer: a folder, a name under BYREF_MODELS or a repository, maybe with `:bf16`; minilm-int8 |
 | BYREF_DENSE_MODEL | of the dense layer, which is off without: a folder, a name under BYREF_MODELS, a repository |
 | BYREF_REWRITE_URL | of an endpoint of chat completions that rewrites queries, up to `/v1`; with |
 |                  | BYREF_REWRITE_MODEL and BYREF_REWRITE_KEY. `[rewrite]` of config.toml, too  |
@@ -40,7 +41,7 @@ _SIZES = {"": 1, "b": 1, "k": 10**3, "kb": 10**3, "kib": 1 << 10, "m": 10**6, "m
           "g": 10**9, "gb": 10**9, "gib": 1 << 30, "t": 10**12, "tb": 10**12, "tib": 1 << 40}
 _AGES = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _OF_A_CALL = ("BYREF_SCOPE", "BYREF_PROFILE", "BYREF_MAX_BYTES", "BYREF_MAX_AGE")
-_FILE_KEYS = ("url", "scope", "profile", "max_bytes", "max_age", "off", "rewrite")
+_FILE_KEYS = ("url", "scope", "profile", "max_bytes", "max_age", "late_model", "dense_model", "off", "rewrite")
 _REWRITE_KEYS = ("url", "model", "key")
 _OFF_KEYS = ("tools", "commands", "projects")
 
@@ -203,10 +204,24 @@ def models_folder(environ: Mapping[str, str] | None = None) -> str:
     return os.path.join(platformdirs.user_cache_dir("byref", appauthor=False), "models")
 
 
+def late_model(environ: Mapping[str, str] | None = None) -> str:
+    """The model of the late layer that the user names; empty for the one that `make models` brings."""
+    return _model("late_model", environ)
+
+
 def dense_model(environ: Mapping[str, str] | None = None) -> str:
     """The model of the dense layer that the user names; empty where it is off."""
+    return _model("dense_model", environ)
+
+
+def _model(key: str, environ: Mapping[str, str] | None) -> str:
+    """As byref.layers.encoders.choice reads it. Raises `ConfigError`."""
     env = os.environ if environ is None else environ
-    return env.get("BYREF_DENSE_MODEL", "")
+    path = os.path.join(home_folder(env), "config.toml")
+    found = env.get("BYREF_" + key.upper()) or _read(path).get(key, "")
+    if not isinstance(found, str):
+        raise ConfigError(f"{key} in {path}: {str(found)[:40]!r} is no model; give a folder, a name or a repository as a text")
+    return user_folder(env) + found[1:] if found.startswith("~/") else found
 
 
 def rewriting(environ: Mapping[str, str] | None = None) -> tuple[str, str, str] | None:

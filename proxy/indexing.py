@@ -14,9 +14,10 @@ from threading import Condition, Event, RLock, Thread
 from byref.layers import dense, embedding
 from byref.layers.caching import Cached, Memory
 from byref.layers.contract import WORDS, Added, Held, Layer, Scope
+from byref.layers.encoders import choice
 from byref.layers.orchestrator import Orchestrator, load
 from byref.layers.text import BINARY, SNIFFED
-from byref.proxy.config import dense_model, models_folder
+from byref.proxy.config import dense_model, late_model, models_folder
 from byref.proxy.contracts import Output, Store
 from byref.proxy.cursors import Cursors
 from byref.proxy.errors import ByrefError, Corrupt, Miss, Unknown
@@ -70,6 +71,7 @@ class Indexes:
             if scope not in self._known:
                 embedding.use(models_folder())
                 dense.use(dense_model())
+                choice.use(late_model())
                 layers = load(lambda name: self._place(scope, name), self._log)
                 self._known[scope] = Orchestrator([Cached(layer, self._memory, scope) for layer in layers], self._log)
             return self._known[scope]

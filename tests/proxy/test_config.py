@@ -34,6 +34,18 @@ def test_an_argument_beats_a_variable_beats_the_file_beats_the_default(tmp_path:
     assert config.load(environ=env, profile="auto", max_bytes=7).max_bytes == 7
 
 
+def test_the_models_of_layers_are_named_by_a_variable_or_in_the_file(tmp_path: Path) -> None:
+    env = {"BYREF_HOME": str(tmp_path), "HOME": "/home/me"}
+    assert (config.late_model(env), config.dense_model(env)) == ("", "")
+    (tmp_path / "config.toml").write_text('late_model = "~/models/late:bf16"\ndense_model = "minilm-int8"\n')
+    assert (config.late_model(env), config.dense_model(env)) == ("/home/me/models/late:bf16", "minilm-int8")
+    env |= {"BYREF_LATE_MODEL": "lightonai/LateOn", "BYREF_DENSE_MODEL": "./here"}
+    assert (config.late_model(env), config.dense_model(env)) == ("lightonai/LateOn", "./here")
+    (tmp_path / "config.toml").write_text("late_model = 7\n")
+    with pytest.raises(ConfigError, match=r"late_model in .*config\.toml: '7' is no model"):
+        config.late_model({"BYREF_HOME": str(tmp_path)})
+
+
 @pytest.mark.parametrize(("env", "says"), [
     ({"BYREF_PROFILE": "tiny"}, "BYREF_PROFILE.*safe, auto, lean"),
     ({"BYREF_MAX_BYTES": "lots"}, "BYREF_MAX_BYTES.*10GiB"),
