@@ -1,6 +1,6 @@
 """What each way to keep token vectors costs in quality: MRR@10 by set of questions, over all chunks and over candidates.
 
-usage: knobs.py [--model SETTING] [--axes FILE.npy] [--cranfield] [--floors]
+usage: knobs.py [--model SETTING] [--axes FILE.npy] [--cranfield] [--floors] [--cache FOLDER]
 
 The documents of labelled.py are cut and encoded as the layer `late` does it, once, and then kept in each way: float32 as the reference,
 bf16, int8, neighbours pooled by 2 and 3 (means of runs, and of clusters by Ward's method as PyLate does it, if scipy is here), projected
@@ -15,11 +15,12 @@ import math
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from statistics import fmean
 from threading import Event
 
 import numpy as np
-from labelled import Question, labelled
+from labelled import Question, labelled, marked
 from numpy.typing import NDArray
 from retrieval import TOP, Missing, alone, figures, scope_of
 
@@ -57,24 +58,35 @@ class Chunks:
         return found
 
 
-def encoded(encoder: Encoder, documents: Mapping[str, str], whole: bool) -> Chunks:
+def encoded(encoder: Encoder, documents: Mapping[str, str], whole: bool, cache: Path | None) -> Chunks:
     """As `byref.layers.encoding` makes sidecars, but with the numbers left as they are."""
+    file = cache and cache / f"{encoder.mark}-{marked(chr(0).join(documents.values()))}-{whole:d}.npz"
+    if file and file.exists():
+        held = np.load(file)
+        return Chunks(held["rows"], held["bounds"], held["owners"].tolist())
     rows: list[Floats] = []
     sizes: list[int] = []
     owners: list[str] = []
-    for key, text in documents.items():
-        data = text.encode()
-        spans = list(encoding.chunks(data, "text"))
-        texts = [data.decode()] if whole else [data[a:b].decode() for a, b in spans]
-        found = encoder.documents(texts) or []
-        rows += [one.vectors for one in found]
-        if whole:
-            starts = encoding.Text(data).bytes_of(found[0].spans)[:, 0]
-            sizes += np.diff(np.append(np.searchsorted(starts, [a for a, _ in spans]), len(starts))).tolist()
-        else:
-            sizes += [len(one.vectors) for one in found]
-        owners += [key] * len(spans)
-    return Chunks(np.concatenate(rows), np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), owners)
+    items = list(documents.items())
+    for at in range(0, len(items), 64):
+        some = [(key, text.encode()) for key, text in items[at:at + 64]]
+        spans = [list(encoding.chunks(data, "text")) for _, data in some]
+        cuts = [[(0, len(data))] if whole else own for (_, data), own in zip(some, spans, strict=True)]
+        found = iter(encoder.documents([data[a:b].decode() for (_, data), own in zip(some, cuts, strict=True) for a, b in own]) or [])
+        for (key, data), own, cut in zip(some, spans, cuts, strict=True):
+            mine = [next(found) for _ in cut]
+            rows += [one.vectors for one in mine]
+            if whole:
+                starts = encoding.Text(data).bytes_of(mine[0].spans)[:, 0]
+                sizes += np.diff(np.append(np.searchsorted(starts, [a for a, _ in own]), len(starts))).tolist()
+            else:
+                sizes += [len(one.vectors) for one in mine]
+            owners += [key] * len(own)
+        print(f"\r{at} of {len(items)} documents encoded", end="", file=sys.stderr, flush=True)
+    made = Chunks(np.concatenate(rows), np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), owners)
+    if file:
+        np.savez(file, rows=made.rows, bounds=made.bounds, owners=np.array(owners))
+    return made
 
 
 def pooled(chunks: Chunks, factor: int) -> Chunks:
@@ -146,7 +158,9 @@ def main() -> int:
     parser.add_argument("--axes", metavar="FILE", help="fit axes on these documents and write them")
     parser.add_argument("--cranfield", action="store_true")
     parser.add_argument("--floors", action="store_true")
+    parser.add_argument("--cache", type=Path, metavar="FOLDER", help="where encoded documents are kept for the next time")
     asked = parser.parse_args()
+    cache: Path | None = asked.cache
     embedding.use(models_folder())
     handle = chosen(asked.model)
     if fault := handle.fault():
@@ -162,13 +176,13 @@ def main() -> int:
         questions = [question for question in given.questions if question.collection == collection and question.tag in tags]
         if not questions:
             continue
-        chunks = encoded(encoder, documents, False)
+        chunks = encoded(encoder, documents, False, cache)
         tokens += len(chunks.rows)
         queries = [encoder.query(question.query).vectors for question in questions]
         found = candidates(documents, questions)
         if asked.floors:
             floors(collection, documents, chunks, encoder, questions)
-        for name, ways in ways_of(chunks, lambda: encoded(encoder, documents, True), encoder.width):  # noqa: B023
+        for name, ways in ways_of(chunks, lambda: encoded(encoder, documents, True, cache), encoder.width):  # noqa: B023
             score, project, size = ways
             sizes[name] = sizes.get(name, 0) + size
             for number, (question, query) in enumerate(zip(questions, queries, strict=True)):

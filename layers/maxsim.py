@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Stored: TypeAlias = NDArray[np.int8] | NDArray[np.uint16]
 
 INT8, BF16 = "int8", "bf16"
+DEVICE_BLOCK = 1 << 16  # tokens at once on a GPU
 BLOCK = 4096  # tokens that are multiplied at once: 6 MiB of float32 at 384 numbers each, and some milliseconds
 SCALE = 10_000  # a product of 1 between a token of the query and one of a document
 WIDEST = 1024  # numbers of a row up to which 4,096 * 127 * sqrt(width) stays below 2**24
@@ -100,12 +101,13 @@ def gridded(query: Floats, kind: str) -> Floats:
     return made
 
 
-def scan(query: Floats, weights: Int64, parts: Iterable[Tokens], late: Callable[[], bool], block: int = BLOCK) -> Scanned:
+def scan(query: Floats, weights: Int64, parts: Iterable[Tokens], late: Callable[[], bool], block: int = 0) -> Scanned:
     """MaxSim of every chunk of the parts, which are taken one at a time. query: (tokens, width), rows of unit length; weights: of its
-    tokens, in thousandths, none negative. Memory is that of a block, and 8 bytes a chunk. late: asked between blocks.
+    tokens, in thousandths, none negative. Memory is that of a block, and 8 bytes a chunk. late: asked between blocks. block: tokens at
+    once, 0 for what suits.
     """
     import numpy as np
-    at = _Scan(query, np.asarray(weights, np.int64), block)
+    at = _Scan(query, np.asarray(weights, np.int64), block or (DEVICE_BLOCK if _on_device() else BLOCK))
     for part in parts:
         if late():
             break
@@ -248,20 +250,30 @@ class _Integers(_Multiply):
 
 
 class _Device(_Multiply):
-    """Blocks on a GPU, where torch sees one."""
+    """Blocks on a GPU, where torch sees one: what goes over is int8 or bf16."""
 
     def __init__(self, query: Floats, kind: str, block: int, device: str = "cuda") -> None:
+        import numpy as np
         import torch
-        super().__init__(query, kind, block)
-        self._torch, self._device = torch, device
+        self.kind, self._torch, self._device = kind, torch, device
         self._asked = torch.from_numpy(gridded(query, kind)).to(device)
+        self._kept = np.empty((block, query.shape[1]), np.int8 if kind == INT8 else np.uint16)
+        self._scale = np.empty((block, 1), np.float32)
+
+    def put(self, at: int, vectors: Stored, scales: Floats | None) -> None:
+        end = at + len(vectors)
+        self._kept[at:end] = vectors
+        if scales is not None:
+            self._scale[at:end, 0] = scales
 
     def best(self, size: int, starts: Int64) -> Floats:
         import numpy as np
-        put = self._torch.from_numpy
-        scales = put(self._scales[:size]).to(self._device) if self.kind == INT8 else None
-        bounds = put(np.append(starts, size)).to(self._device)
-        found: Floats = device_best(self._asked, put(self._rows[:size]).to(self._device), scales, bounds).cpu().numpy()
+        torch = self._torch
+        kept = torch.from_numpy(self._kept[:size] if self.kind == INT8 else self._kept[:size].view(np.int16)).to(self._device)
+        rows = (kept if self.kind == INT8 else kept.view(torch.bfloat16)).float()
+        scales = torch.from_numpy(self._scale[:size]).to(self._device) if self.kind == INT8 else None
+        bounds = torch.from_numpy(np.append(starts, size)).to(self._device)
+        found: Floats = device_best(self._asked, rows, scales, bounds).cpu().numpy()
         return found
 
 
@@ -287,14 +299,20 @@ def device_best(query: torch.Tensor, rows: torch.Tensor, scales: torch.Tensor | 
     return torch.segment_reduce(products if scales is None else products * scales, "max", lengths=bounds.diff(), axis=0)
 
 
+def _on_device() -> bool:
+    """Whether torch is loaded anyway, and sees a GPU."""
+    if "torch" not in sys.modules:
+        return False
+    import torch
+    return bool(torch.cuda.is_available())
+
+
 def _chosen(query: Floats, kind: str, block: int) -> _Multiply:
     """torch where it is loaded anyway, for what it is quicker at; importing it for this alone would take seconds."""
-    if "torch" in sys.modules:
-        import torch
-        if torch.cuda.is_available():
-            return _Device(query, kind, block)
-        if kind == INT8 and hasattr(torch, "_int_mm"):
-            return _Integers(query, kind, block)
+    if _on_device():
+        return _Device(query, kind, block)
+    if kind == INT8 and "torch" in sys.modules:
+        return _Integers(query, kind, block)
     return _Multiply(query, kind, block)
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import struct
 import time
-from collections import OrderedDict
 from hashlib import blake2b
+from math import prod
 from mmap import ACCESS_READ, mmap
 from threading import Lock
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from byref.layers.maxsim import BF16, INT8, Tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import TypeAlias
 
     import numpy as np
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 MAGIC = b"byref tokens 1\n\0"
 SUFFIX = ".tokens"
-OPEN = 256  # files that are kept open
+SMALL = 64 << 10  # bytes of a file up to which it is read, not mapped: a mapping costs a file descriptor
+OPEN, READ = 256, 48 << 20  # mappings, and bytes of small files, that are kept
 _HEAD = struct.Struct("<16s16s16sIIIIQQQI4x")  # magic, hash of the rest, version, kind, width, tokens, chunks, start, end, size, crc
 _EDGE = 64  # bytes; arrays begin at a multiple
 _KINDS = (INT8, BF16)
@@ -66,7 +67,9 @@ class Sidecars:
         self._version = blake2b(version.encode(), digest_size=16).digest()
         self._lock = Lock()
         self._there: dict[str, dict[int, Place]] = {}  # by blob and start
-        self._held: OrderedDict[Place, Sidecar] = OrderedDict()  # in memory: all there are; else those open
+        self._held: dict[Place, Sidecar] = {}  # in memory: all there are; else those mapped
+        self._small: dict[Place, Sidecar] = {}  # and those read
+        self._read = 0
         self._checked: set[Place] = set()
         self._looked = -1
 
@@ -90,20 +93,15 @@ class Sidecars:
     def open(self, place: Place) -> Sidecar | None:
         """None for one that is gone, damaged or foreign; that is deleted."""
         with self._lock:
-            known = self._held.get(place)
-            if known is not None:
-                self._held.move_to_end(place)
+            known = self._known(place)
+            if known is not None or self._folder is None:
                 return known
-            if self._folder is None:
-                return None
             found = _read(self._path(place), place, self._version, place not in self._checked)
             if found is None:
                 self._drop(place)
                 return None
             self._checked.add(place)
-            self._held[place] = found
-            if len(self._held) > OPEN:
-                self._held.popitem(last=False)
+            self._keep(place, found)
             return found
 
     def add(self, sidecar: Sidecar) -> None:
@@ -129,14 +127,13 @@ class Sidecars:
         with self._lock:
             self._looked = -1
             self._checked.add(place)
-            self._held.pop(place, None)
+            self._release(place.__eq__)
 
     def remove(self, blobs: Iterable[str]) -> None:
         """Leaves nothing of these blobs."""
         with self._lock:
             gone = set(blobs)
-            for place in [place for place in self._held if place.blob in gone]:
-                del self._held[place]
+            self._release(lambda place: place.blob in gone)
             self._checked = {place for place in self._checked if place.blob not in gone}
             for blob in gone:
                 self._there.pop(blob, None)
@@ -159,7 +156,26 @@ class Sidecars:
     def close(self) -> None:
         with self._lock:
             if self._folder is not None:
-                self._held.clear()
+                self._release(lambda place: True)
+
+    def _keep(self, place: Place, found: Sidecar) -> None:
+        """As long as there is room: a scan of more than that would push out each just before it is needed again."""
+        size = found.tokens.vectors.nbytes
+        if size > SMALL:
+            if len(self._held) < OPEN:
+                self._held[place] = found
+        elif self._read + size <= READ:
+            self._small[place] = found
+            self._read += size
+
+    def _known(self, place: Place) -> Sidecar | None:
+        return self._small.get(place) or self._held.get(place)
+
+    def _release(self, gone: Callable[[Place], bool]) -> None:
+        for place in [place for place in self._held if gone(place)]:
+            del self._held[place]
+        for place in [place for place in self._small if gone(place)]:
+            self._read -= self._small.pop(place).tokens.vectors.nbytes
 
     def _path(self, place: Place) -> str:
         assert self._folder is not None
@@ -181,13 +197,12 @@ class Sidecars:
             changed = os.stat(self._folder).st_mtime_ns
         except FileNotFoundError:
             self._there, self._looked = {}, -1
-            self._held.clear()
+            self._release(lambda place: True)
             return
         if changed == self._looked:
             return
         there = self._there = _there(self._folder, self._version.hex())
-        for place in [place for place in self._held if there.get(place.blob, {}).get(place.start) != place]:
-            del self._held[place]
+        self._release(lambda place: there.get(place.blob, {}).get(place.start) != place)
         # A clock of file times ticks every few milliseconds: a change right after this look may bear the same one.
         self._looked = changed if time.time_ns() - changed > _TICK else -1
 
@@ -291,7 +306,7 @@ def _read(path: str, place: Place, version: bytes, check: bool) -> Sidecar | Non
     import numpy as np
     try:
         with open(path, "rb") as file:
-            data = mmap(file.fileno(), 0, access=ACCESS_READ)
+            data: bytes | mmap = file.read() if os.fstat(file.fileno()).st_size <= SMALL else mmap(file.fileno(), 0, access=ACCESS_READ)
         magic, proof, *fields = _HEAD.unpack_from(data)
         head = _HEAD.pack(magic, b"", *fields)
         if magic != MAGIC or fields[0] != version or proof != blake2b(head + place.blob.encode(), digest_size=16).digest():
@@ -308,10 +323,11 @@ def _read(path: str, place: Place, version: bytes, check: bool) -> Sidecar | Non
         shapes.append(("<f4", (count,)))
     first = at
     for kept, shape in shapes:
-        long = int(np.prod(shape)) * int(kept[2])
+        many = prod(shape)
+        long = many * int(kept[2])
         if at + long > len(data):
             return None
-        found.append(np.frombuffer(data, kept, int(np.prod(shape)), at).reshape(shape))
+        found.append(np.frombuffer(data, kept, many, at).reshape(shape))
         at += -(-long // _EDGE) * _EDGE
     if at != len(data) or (check and crc32(memoryview(data)[first:]) != crc):
         return None

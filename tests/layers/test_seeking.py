@@ -154,7 +154,6 @@ def test_a_search_that_is_cut_says_what_it_saw(made: World, monkeypatch: pytest.
         return real(self, place)  # type: ignore[arg-type]
     monkeypatch.setattr(Sidecars, "open", counted)
     monkeypatch.setattr(maxsim, "BLOCK", 8)
-    monkeypatch.setattr(maxsim.scan, "__defaults__", (8,))
     answer = found(world, sidecars, "puppy", within=within)
     assert not answer.whole and answer.searched is not None and 0 < len(answer.searched) < 50
     assert {hit.span.blob for hit in answer.hits} >= answer.searched, "what it saw, it tells"

@@ -60,15 +60,18 @@ def test_files_are_their_owners_alone(folder: Path) -> None:
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700 and stat.S_IMODE(only(folder).stat().st_mode) == 0o600
 
 
-def test_numbers_are_mapped_and_not_read_into_memory(folder: Path) -> None:
+def test_numbers_are_mapped_and_not_read_into_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sidecar, "SMALL", 0)
     held = Sidecars(str(folder), "v")
     held.add(made())
     one = held.open(held.places(BLOB)[0])
     assert one is not None and not one.tokens.vectors.flags.owndata and not one.tokens.vectors.flags.writeable
 
 
+@pytest.mark.parametrize("small", [0, 1 << 20])
 @pytest.mark.parametrize("at", [0, 20, 50, 90, 150, 300, -1])
-def test_a_damaged_file_is_deleted_and_counts_as_not_there(folder: Path, at: int) -> None:
+def test_a_damaged_file_is_deleted_and_counts_as_not_there(folder: Path, monkeypatch: pytest.MonkeyPatch, at: int, small: int) -> None:
+    monkeypatch.setattr(sidecar, "SMALL", small)
     Sidecars(str(folder), "v").add(made())
     file = only(folder)
     data = bytearray(file.read_bytes())
@@ -181,15 +184,20 @@ def test_many_writers_and_readers_of_one_folder(folder: Path) -> None:
     assert not faults and len(Sidecars(str(folder), "v").complete()) == 60
 
 
-def test_only_so_many_files_stay_open(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("small", [0, 1 << 20])
+def test_only_so_many_files_stay_open(folder: Path, monkeypatch: pytest.MonkeyPatch, small: int) -> None:
+    monkeypatch.setattr(sidecar, "SMALL", small)
     monkeypatch.setattr(sidecar, "OPEN", 3)
+    monkeypatch.setattr(sidecar, "READ", 3 * 9 * 16)
     held = Sidecars(str(folder), "v")
     for number in range(8):
         held.add(made(digest(bytes([number]))))
     for _ in range(2):
         for blob in sorted(held.complete()):
             assert same(held.open(held.places(blob)[0]), made(blob))
-    assert len(held._held) == 3
+    assert len(held._held) + len(held._small) == 3
+    held.close()
+    assert not held._held and not held._small and held._read == 0
 
 
 def test_in_memory_it_does_the_same() -> None:
