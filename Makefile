@@ -3,14 +3,19 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
+# Models of torch: each library has an environment of its own, for PyLate pins an older sentence-transformers.
+LATE := .venv-late
+PYLATE := .venv-pylate
+ON_TORCH := tests/layers/encoders tests/layers/test_late.py tests/layers/test_dense.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check soak bench tables gallery curve fit models clean
+.PHONY: help demo test test-late test-pylate bench-late check soak bench tables gallery curve fit models clean
 
 help:
 	@echo "make demo    real commands through byref: what each view saves, one view, one gap fetched and proved; a real MCP server, wrapped"
 	@echo "make test    all tests (under five minutes on two cores)"
+	@echo "make test-late, test-pylate, bench-late   encoders and what builds on them with torch, in environments of their own (2 GB)"
 	@echo "make check   ruff, mypy --strict, import contracts"
 	@echo "make soak    kills, concurrent writers and sessions, fuzz: an hour; SHORT=1 takes a few minutes"
 	@echo "make tables  what views save and lose on recordings, into docs/figures.md; make gallery: one view a shape, into docs/views.md"
@@ -33,6 +38,36 @@ demo: $(READY)
 
 test: $(READY)
 	$(PY) -m pytest
+
+$(LATE)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(LATE)
+	$(LATE)/bin/python -m pip install --quiet --upgrade "pip>=25"
+	$(LATE)/bin/python -m pip install --quiet torch==2.13.0
+	$(LATE)/bin/python -m pip install --quiet sentence-transformers==6.2.0 transformers==5.24.0 pytest pytest-xdist hypothesis \
+		--editable ".[late,onnx,search,static]"
+	@touch $@
+
+# Without its dependencies: they ask for another torch, for an index that is not used here.
+$(PYLATE)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(PYLATE)
+	$(PYLATE)/bin/python -m pip install --quiet --upgrade "pip>=25"
+	$(PYLATE)/bin/python -m pip install --quiet torch==2.13.0
+	$(PYLATE)/bin/python -m pip install --quiet sentence-transformers==5.3.0 "transformers<=5.3" accelerate datasets fastkmeans pandas \
+		ujson scipy pytest pytest-xdist hypothesis --editable ".[onnx,search,static]"
+	$(PYLATE)/bin/python -m pip install --quiet --no-deps pylate==1.6.0
+	@touch $@
+
+test-late: $(LATE)/.ready
+	$(LATE)/bin/python bench/models.py
+	$(LATE)/bin/python -m pytest $(ON_TORCH)
+
+test-pylate: $(PYLATE)/.ready
+	$(PYLATE)/bin/python bench/models.py
+	$(PYLATE)/bin/python -m pytest $(ON_TORCH)
+
+bench-late: $(LATE)/.ready
+	$(LATE)/bin/python bench/models.py
+	$(LATE)/bin/python bench/run.py encoders
 
 check: $(READY)
 	$(PY) -m ruff check .
@@ -70,4 +105,4 @@ curve: $(READY)
 	$(PY) bench/anytime.py --write
 
 clean:
-	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(LATE) $(PYLATE) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
