@@ -27,7 +27,7 @@ def laid(sheet: Sheet, document: Document, root: Value, layout: Layout, call: Ca
         return False
     value, place = found
     records: list[tuple[Path, Record]]
-    if not layout.records and isinstance(value, tuple):
+    if isinstance(value, tuple):
         records = [(place, value)]
     elif isinstance(value, list) and value and all(isinstance(item, tuple) for item in value):
         records = [((*place, i), item) for i, item in enumerate(value) if isinstance(item, tuple)]
@@ -37,7 +37,7 @@ def laid(sheet: Sheet, document: Document, root: Value, layout: Layout, call: Ca
     if not known or (layout.firm[0] not in known):
         return False
     shown = _top(sheet, document, root, path, layout)
-    shown += _rows(sheet, document, records, place, layout, words_asked(call))
+    shown += _rows(sheet, document, records, place, layout, words_asked(call), isinstance(value, tuple))
     _rest(sheet, document, records, place, layout, shown)
     return True
 
@@ -63,8 +63,8 @@ def _top(sheet: Sheet, document: Document, root: Value, path: Path, layout: Layo
     return sum(map(len, cells)) + sum(map(len, sheet.texts[before:]))
 
 
-def _rows(sheet: Sheet, document: Document, records: list[tuple[Path, Record]], place: Path, layout: Layout, asked: frozenset[str]) -> int:
-    one = not layout.records
+def _rows(sheet: Sheet, document: Document, records: list[tuple[Path, Record]], place: Path, layout: Layout, asked: frozenset[str],
+          one: bool) -> int:
     columns = [column for column in (*layout.firm, *layout.columns) if any(_text(document, record, column) for _, record in records)]
     firm = [column for column in columns if column in layout.firm]
     rest = [column for column in columns if column not in firm]
@@ -100,10 +100,10 @@ def _prose(sheet: Sheet, document: Document, record: Record, at: Path, index: st
             continue
         _texts(sheet, document, *found, f"  {index}{heading(name)}:")
     added = range(before, len(sheet.texts))
-    scores = {k: met(asked, sheet.texts[k]) for k in added} if layout.records else {}
+    scores = {k: met(asked, sheet.texts[k]) for k in added} if index else {}
     best = sorted([k for k in scores if scores[k]], key=lambda k: (-scores[k], k))[:_BEST]
     for k in added:
-        sheet.worth[k] = _ROW if not layout.records or k in best else _PROSE
+        sheet.worth[k] = _ROW if not index or k in best else _PROSE
         sheet.rank[k] = ANCHOR if k in best else PLAIN
     return sum(map(len, sheet.texts[before:]))
 
