@@ -29,7 +29,6 @@ LIMITS = {"Grep": 20_000}  # characters past which other tools' results do
 LIMIT = 50_000
 CELL = '<cell id="view">\n', '</cell id="view">'
 OWN = ("mcp__byref__", "mcp__plugin_byref_byref__")
-
 EVENTS = ("PreToolUse", "PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "SessionStart", "PreCompact", "SubagentStop", "Stop",
           "SessionEnd")
 TOOLS = "Bash|Read|Grep|Glob|Edit|MultiEdit|Write|NotebookEdit|WebFetch|Agent|Task|mcp__.*"
