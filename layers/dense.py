@@ -9,6 +9,7 @@ Off until a model is named: where late interaction runs, it orders places better
 from __future__ import annotations
 
 import os
+import time
 from threading import Lock
 
 from byref.layers.contract import GENERATE, WHOLE, Contribution, Hit, LayerStatus, Span, Starting
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from byref.proxy.query import Query
 
 VERSION = "1"  # of how vectors become rows
+QUIET = 0.3  # seconds without a search of this layer after which building goes on: both need the same processor
+PATIENCE = 20  # times that it is put off for it
 STRETCH = 16 << 10  # bytes that are taken in at once: about a second of an encoder, and what an abort loses at most
 QUERY = 2000  # characters of a query
 SHORTEST = 100  # bytes of a chunk, where a text has many
@@ -70,6 +73,7 @@ class Dense:
         self._indexes: dict[str, Vectors] = {}  # by name of their folder
         self._queries: dict[tuple[str, str], tuple[Int8, int]] = {}
         self._writing = Lock()
+        self._asked = -QUIET
         self._gone: set[str] = set()  # blobs that were removed, maybe while they were being encoded
 
     @property
@@ -97,6 +101,7 @@ class Dense:
         encoder = self._encoder = self._handle().ready()
         if encoder is None:
             raise Starting
+        self._asked = time.monotonic()
         vector, length = self._vector(encoder, project(query.text[:QUERY]))
         index = self._index(encoder).parts()
         stretch = within_stretch(query)
@@ -140,6 +145,7 @@ class Dense:
             start = reached.get(added.blob, (0, 0))[0]
             try:
                 for stretch, spans, texts in stretches(added.blob, added.source, added.shape, start, STRETCH):
+                    self._wait(cancel)
                     segment = _segment(encoder, stretch, spans, texts, cancel.is_set)
                     if segment is None:
                         return
@@ -149,6 +155,13 @@ class Dense:
                         index.add(segment)
             except (Corrupt, Unknown):  # the text layer names it
                 continue
+
+    def _wait(self, cancel: Event) -> None:
+        """Until nobody has searched for a moment."""
+        for _ in range(PATIENCE):
+            left = self._asked + QUIET - time.monotonic()
+            if left <= 0 or cancel.wait(left):
+                return
 
     def close(self) -> None:
         with self._lock:

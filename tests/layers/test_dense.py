@@ -198,6 +198,23 @@ def test_what_cannot_be_read_costs_itself(world: Any, layer: Dense) -> None:
     assert layer.indexed() == {second.blob}
 
 
+def test_building_waits_for_who_searches_and_not_for_ever(world: Any, layer: Dense, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dense, "QUIET", 1000.0)
+    here: World = world({"dogs": "the puppy\n", "cars": "the car\n"})
+    first, second = here.added()
+    layer.apply([first], (), Event())
+    waits: list[float] = []
+
+    class Waited(Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            waits.append(timeout or 0)
+            return False
+    layer.search(parse("dog"), here.scope, budget())
+    layer.apply([second], (), Waited())
+    assert len(waits) == dense.PATIENCE and all(0 < one <= dense.QUIET for one in waits)
+    assert layer.indexed() == here.scope.held.keys()
+
+
 def test_a_query_is_encoded_once(world: Any, layer: Dense, model: Loading) -> None:
     here: World = world({"dogs": "the puppy\n"})
     layer.apply(here.added(), (), Event())
@@ -241,7 +258,7 @@ def test_one_and_two_threads_give_the_same_order(world: Any, tmp_path: Path, rea
                                                  monkeypatch: pytest.MonkeyPatch) -> None:
     from byref.layers.encoders.onnx import Onnx
     from byref.layers.encoders.recipe import read
-    lines = (root / "bench/sets/help.jsonl").read_text(encoding="utf-8").splitlines()[::30]
+    lines = (root / "bench/sets/help.jsonl").read_text(encoding="utf-8").splitlines()[::60]
     here: World = world({str(number): line for number, line in enumerate(lines)})
     found = []
     for threads in (1, 2):
