@@ -4,6 +4,7 @@ from __future__ import annotations
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
+from byref.layers.caching import remembered
 from byref.layers.contract import Contribution, Hit, Meet, Span
 from byref.layers.encoding import Piece, encoded, piece
 from byref.layers.maxsim import EMPTY, SCALE, Tokens, likeness, scan
@@ -57,7 +58,7 @@ class Asked(NamedTuple):
         """Words of weight 0 are read, for what they say of others, and not scored."""
         import numpy as np
         text = (query.whole or query.text)[:QUERY]
-        found = encoder.query(text)
+        found = remembered(encoder.mark, text, encoder.query)
         spans = [(start, end) for start, end in found.spans.tolist()]
         weights = [AS_IT_IS] * len(spans)
         for start, end, weight in weighed(text, query.weights):
