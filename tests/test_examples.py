@@ -1,20 +1,25 @@
 """The examples run as they are printed, and stay short enough to be read at a glance."""
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from byref.proxy.config import models_folder
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
+MODELS = models_folder()  # as it is for whoever runs the tests; tests themselves see none
 FILES = sorted(EXAMPLES.glob("*.py"))
 DEMO = {"demo.py", "demo_tools.py"}  # `make demo` runs these: whole test runs are too long to be a test
-TESTED = {"mcp_server.py"}  # below, and once is enough of what takes seconds
+TESTED = {"mcp_server.py", "steered_search.py"}  # below, and once is enough of what takes seconds
 
 
-def run(file: Path) -> str:
-    done = subprocess.run([sys.executable, "-W", "error", str(file)], capture_output=True, text=True, check=False, cwd=EXAMPLES)
+def run(file: Path, **variables: str) -> str:
+    done = subprocess.run([sys.executable, "-W", "error", str(file)], capture_output=True, text=True, check=False, cwd=EXAMPLES,
+                          env={**os.environ, **variables})
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
 
@@ -49,3 +54,14 @@ def test_a_real_server_wrapped_gives_the_bytes_of_a_direct_call() -> None:
         pytest.skip("no git repository of byref here, so mcp-server-git has nothing to serve")
     assert "equal to those of the direct call" in said
     assert "git_show               1 " in said, "the report counts the call"
+
+
+def test_weights_widen_and_narrow_a_search() -> None:
+    said = run(EXAMPLES / "steered_search.py", BYREF_MODELS=str(MODELS))
+    if said.startswith("late: "):
+        pytest.skip(said.strip())
+    assert "without password and error: ['api'" in said and "password raised: ['login'" in said
+
+
+def test_without_a_model_a_steered_search_says_what_is_missing() -> None:
+    assert "make models" in run(EXAMPLES / "steered_search.py")
