@@ -128,6 +128,9 @@ def _word(data: bytes, start: int, end: int, low: int, high: int) -> tuple[int, 
 def _title(scope: Scope, span: Span, low: int, high: int, start: int, end: int) -> int:
     """How much the line from low to high in a chunk is about what stands from start to end."""
     base = max(0, span.start + low - AROUND)
-    around = scope.open(span.blob).read(base, min(scope.held[span.blob].size, span.start + high + AROUND))
+    try:
+        around = scope.open(span.blob).read(base, min(scope.held[span.blob].size, span.start + high + AROUND))
+    except (Corrupt, Unknown):  # let go meanwhile
+        return 0
     moved = span.start - base
     return keyword(around, low + moved, high + moved, start + moved, end - start, base == 0)

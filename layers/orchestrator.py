@@ -30,6 +30,7 @@ RAN, ABORTED, SKIPPED = "ran", "aborted", "skipped"
 WRITING = 300  # of 1,000 parts of a short timebox: they are for ranking and writing, which go on when the layers are through
 LONGEST = 0.06  # seconds: as much of a long one
 GENERATING = 750  # of 1,000 parts of the rest: by then candidates are to be there, if there are layers that refine them
+NOTE = 300  # characters of why a layer cannot be used
 EARLY = 0.008  # seconds before their time is over that layers are told so, or a quarter of a short time: `bench/punctual.py`
 ORDER = ("names", "bm25", "static", "trigram", "text", "fuzzy")  # quick ones first; any other after these
 
@@ -94,7 +95,7 @@ class Orchestrator:
         """Answers in the order of the layers. timebox in seconds. choose: candidates for those that refine, from the other answers;
         where it settles, these are skipped.
 
-        Raises the `Miss` of a layer, which concerns an output that the caller named.
+        Raises the `Miss` of a layer where the caller named the outputs; elsewhere one that is let go meanwhile costs that layer alone.
         """
         start = clock()
         wanted = None if names is None else set(names)
@@ -135,10 +136,10 @@ class Orchestrator:
             except Empty:
                 break
         for one in running:
-            answers[one.layer.name] = self._taken(one)
+            answers[one.layer.name] = self._taken(one, scope.named)
         return answers
 
-    def _taken(self, one: _Running) -> Answer:
+    def _taken(self, one: _Running, named: bool) -> Answer:
         layer = one.layer
         with self._lock:
             if not one.done:
@@ -147,7 +148,9 @@ class Orchestrator:
         if one.abandoned:
             one.budget.cancel.set()
             return Answer(layer.name, layer.version, ABORTED, Contribution(()), "still running")
-        if isinstance(one.fault, Miss):
+        if isinstance(one.fault, Invalid):  # what it computes with is not fit for use; its status says what to do
+            return Answer(layer.name, layer.version, SKIPPED, Contribution(()), str(one.fault).removeprefix("invalid: ")[:NOTE], one.micros)
+        if isinstance(one.fault, Miss) and named:
             raise one.fault
         if isinstance(one.fault, Starting):
             return Answer(layer.name, layer.version, SKIPPED, Contribution(()), "starting", one.micros)

@@ -4,6 +4,8 @@ A title is the first line of an output, a heading, or a line that begins what is
 """
 from __future__ import annotations
 
+from byref.proxy.errors import Corrupt, Unknown
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,10 +72,13 @@ def told(hits: Sequence[Hit], query: Query, scope: Scope, late: Callable[[], boo
         if late():
             break
         span = hit.span
-        if span.blob not in sources:
-            sources[span.blob] = scope.open(span.blob)
         base = max(0, span.start - AROUND)
-        data = sources[span.blob].read(base, min(scope.held[span.blob].size, span.end + AROUND))
+        try:
+            if span.blob not in sources:
+                sources[span.blob] = scope.open(span.blob)
+            data = sources[span.blob].read(base, min(scope.held[span.blob].size, span.end + AROUND))
+        except (Corrupt, Unknown):  # let go since it was looked through
+            continue
         start, end, best = span.start - base, span.end - base, 0
         low = data.lower()
         place = low.find(asked, start, end)

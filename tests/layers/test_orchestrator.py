@@ -4,6 +4,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -41,9 +42,10 @@ def found(*scores: int) -> Contribution:
     return Contribution([Hit(Span("b", n, n + 1), score, "x") for n, score in enumerate(scores)])
 
 
-def ask(orchestrator: Orchestrator, timebox: float = 5.0, names: Any = None,
-        choose: Any = lambda answers: Candidates(())) -> dict[str, Any]:
-    answers = orchestrator.search(parse("query"), None, timebox, names, time.monotonic, choose)  # type: ignore[arg-type]
+def ask(orchestrator: Orchestrator, timebox: float = 5.0, names: Any = None, choose: Any = lambda answers: Candidates(()),
+        named: bool = False) -> dict[str, Any]:
+    answers = orchestrator.search(parse("query"), SimpleNamespace(named=named), timebox, names, time.monotonic,  # type: ignore[arg-type]
+                                  choose)
     return {one.name: one for one in answers}
 
 
@@ -82,7 +84,18 @@ def test_a_miss_of_what_the_caller_named_is_the_callers() -> None:
     def miss(*_: Any) -> Contribution:
         raise Corrupt("rabc", "damaged")
     with pytest.raises(Corrupt):
-        ask(Orchestrator([Made("a", miss)], lambda *_: None))
+        ask(Orchestrator([Made("a", miss)], lambda *_: None), named=True)
+    faults: list[str] = []
+    answers = ask(Orchestrator([Made("a", miss), Made("b", lambda *_: found(1))], lambda where, fault: faults.append(where)))
+    assert (answers["a"].status, answers["b"].status, faults) == (ABORTED, RAN, ["layer a"])
+
+
+def test_what_a_layer_computes_with_and_cannot_is_told_and_no_fault() -> None:
+    def unfit(*_: Any) -> Contribution:
+        raise Invalid("the model in /m is damaged: delete it")
+    for named in (True, False):
+        answer = ask(Orchestrator([Made("a", unfit)], lambda *_: pytest.fail("logged")), named=named)["a"]
+        assert (answer.status, answer.note) == (SKIPPED, "the model in /m is damaged: delete it")
 
 
 def test_refining_layers_get_the_candidates_of_the_others() -> None:

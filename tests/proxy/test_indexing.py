@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -204,3 +205,77 @@ def test_without_numpy_a_purge_still_leaves_no_byte_of_an_index(session: byref.S
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert blob.encode() not in files(tmp_path)
+
+
+def test_outputs_that_are_purged_while_they_are_searched_and_built_are_no_hits_and_no_fault(session: byref.Session, tmp_path: Path) -> None:
+    refs = [session.capture(tool="Read", args={"file_path": f"f{n}"}, output=f"the lima number {n} and limaMarker{n}x\n" * 40, raw=True).ref
+            for n in range(12)]
+    gone: set[str] = set()
+    faults: list[Exception] = []
+    done = threading.Event()
+
+    def search() -> None:
+        try:
+            while not done.is_set():
+                before = set(gone)
+                for query in ("lima number", "limaMarker3x", "/lima.*7/", "which of the limas has a number"):
+                    assert not before & {hit.ref for hit in session.search(query).hits}
+                session.gateway.indexes.build("s")
+        except Exception as fault:
+            faults.append(fault)
+
+    threads = [threading.Thread(target=search) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for ref in refs:
+        session.purge(ref)
+        gone.add(ref)
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert not faults and not gone & {hit.ref for hit in session.search("limaMarker7x").hits}
+    session.gateway.indexes.build("s")
+    assert len(held(session)) == len(held(session, "trigram")) == len(WORDS)
+    session.gateway.close()
+    assert b"limaMarker" not in files(tmp_path)
+
+
+def test_a_store_that_is_closed_while_it_is_built_loses_nothing_and_mixes_no_scopes(tmp_path: Path) -> None:
+    url, lines = f"file:{tmp_path / 'store'}", 400
+    with byref.open(url) as gateway:
+        for name in ("s", "t"):
+            one = gateway.session(name)
+            for n in range(9):
+                one.capture(tool="Read", args={"file_path": f"{n}"}, output=f"{name}Word{n}x stands here\n" * lines, raw=True)
+        for name in ("s", "t"):
+            gateway.session(name).search("stands")
+            gateway.indexes._asked = 0.0  # so that building begins at once
+    for _ in range(2):
+        with byref.open(url) as gateway:
+            for name, other in (("s", "t"), ("t", "s")):
+                one = gateway.session(name)
+                gateway.indexes.build(name)
+                assert len(held(one)) == len(held(one, "trigram")) == 9
+                for layers in (["bm25"], ["trigram"], ["text"]):
+                    assert f"{name}Word4x" in one.search(f"{name}Word4x", layers=layers).hits[0].excerpt
+                    assert all(f"{other}Word" not in hit.excerpt for hit in one.search(f"{other}Word4x", layers=layers).hits)
+
+
+@pytest.mark.parametrize("damage", ["missing", "half", "wrong"])
+def test_a_model_that_cannot_be_used_costs_its_layer_alone_and_is_told(
+        session: byref.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
+    pytest.importorskip("tokenizers")
+    folder = tmp_path / "models" / "potion-base-8M"
+    monkeypatch.setenv("BYREF_MODELS", str(tmp_path / "models"))
+    if damage != "missing":
+        folder.mkdir(parents=True)
+        for name in ("config.json", "tokenizer.json", "model.safetensors"):
+            (folder / name).write_bytes(b"{}" if damage == "wrong" else b'{"version": "1.0", "trunc')
+    for _ in range(2):
+        found = session.search("alpha marker")
+        assert found.hits and next(one for one in found.layers if one.name == "static").hits == 0
+        time.sleep(0.05)
+    (told,) = [one.missing for one in session.status().layers if one.name == "static"]
+    assert "make models" in told and str(folder) in told
+    session.gateway.indexes.build("s")
+    assert len(held(session)) == len(WORDS)

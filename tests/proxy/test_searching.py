@@ -213,3 +213,25 @@ def test_a_heavier_word_comes_first_and_one_of_weight_0_is_neither_scored_nor_mi
     for wrong in ({"alpha": -1}, {"alpha": "2"}, {"alpha": 1e9}, {"charlie": 1}):
         with pytest.raises(Invalid, match="weight"):
             session.search("alpha", weights=wrong)  # type: ignore[arg-type]
+
+
+HOSTILE = ("x" * 1_000_000, "needle " * 140_000, "狗" * 200_000, "/(((/", "/(a*)*b/", ".*", "(?P<x>needle)", 'needle" OR "hay',
+           "needle NEAR/3 hay", "NEAR(needle hay, 5)", "text:needle", "-needle +hay", "'; DROP TABLE blobs; --", "needle*", "иголка",
+           "إبرة", "針を探す", "ｎｅｅｄｌｅ", "nee\x00dle", "\ud800needle", "needle\u202e", "../../etc/passwd", "«rabcdefghij L1»")
+
+
+def test_nothing_that_is_asked_breaks_an_indexed_scope_or_shows_another(session: byref.Session) -> None:
+    own = [put(session, f"needle {n} in the hay of a\nlong output\n" * 30) for n in range(4)]
+    other = session.gateway.session("else")
+    put(other, "needle of others in the hay\n" * 30)
+    for scope in ("s", "else"):
+        session.gateway.indexes.build(scope)
+    for query in HOSTILE:
+        found = session.search(query, timebox_ms=5000)
+        assert {hit.ref for hit in found.hits} <= set(own) and len(found.text) < 6000, query[:40]
+        assert "faulty" not in [one.note for one in found.layers], query[:40]
+    for wrong in ({"like": "x" * 1_000_000}, {"like": "../x L1"}, {"like": f"{own[0]} /(((/"}, {"weights": {"x" * 1_000_000: 1}},
+                  {"weights": {"needle": float("nan")}}):
+        with pytest.raises(Invalid) as told:
+            session.search("" if "like" in wrong else "needle", **wrong)  # type: ignore[arg-type]
+        assert len(str(told.value)) < 500
