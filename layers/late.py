@@ -19,7 +19,7 @@ from byref.proxy.errors import Corrupt, Unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from threading import Event
 
     from byref.layers.contract import Added, Budget, Hit, Scope
@@ -67,10 +67,8 @@ class Late:
 
     def status(self, scope: Scope) -> LayerStatus:
         encoder = self._encoder
-        covered = 0
-        if encoder is not None and scope.total:
-            reached = self._index(encoder).reached()
-            covered = sum(reached[blob][0] for blob in scope.held if blob in reached)
+        reached = self._reached()
+        covered = sum(reached[blob][0] for blob in scope.held if blob in reached)
         origin = os.path.basename(self._handle().name) if encoder is None else f"{encoder.name}, {encoder.origin}"
         return LayerStatus(self.name, self.version, f"{GENERATE}+{REFINE}", f"{origin}, {self.knobs.kind}", "token",
                            WHOLE * covered // max(1, scope.total), "a question, words; a weight for each word",
@@ -98,11 +96,7 @@ class Late:
         return found
 
     def indexed(self) -> frozenset[str]:
-        """While the model is not loaded, by the names of files alone: nothing is loaded where nothing is left to do."""
-        encoder = self._encoder
-        if encoder is not None:
-            return self._index(encoder).complete()
-        return frozenset() if self._folder is None else sidecar.complete(self._folder)
+        return frozenset(blob for blob, (end, size) in self._reached().items() if end >= size)
 
     def apply(self, add: Sequence[Added], remove: Sequence[str], cancel: Event) -> None:
         """A group of stretches at a time: what was written stays, and the next call goes on there. Waits for the model."""
@@ -134,6 +128,12 @@ class Late:
         with self._lock:
             if self._sidecars is not None:
                 self._sidecars.close()
+
+    def _reached(self) -> Mapping[str, tuple[int, int]]:
+        """While the model is not loaded, by the names of files alone: nothing is loaded where nothing is left to do."""
+        if self._encoder is not None:
+            return self._index(self._encoder).reached()
+        return {} if self._folder is None else sidecar.reached(self._folder)
 
     def _handle(self) -> Handle:
         return chosen(self._model)

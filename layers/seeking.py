@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 QUERY = 2000  # characters of a query; the rest adds nothing
 FRESH = 24 << 10  # bytes that are encoded while searching: a second or two, if the budget has them
-TOGETHER = 2 << 10  # of them at once, between two looks at the clock
+TOGETHER = 1 << 10  # of them at once, between two looks at the clock: a chunk, or a few small ones
 SHOWN = 50  # best hits that are taken apart
 LEFT = 0.03  # seconds that are left for that, or a fifth of a short time
 CARRIES = 750  # thousandths of what a chunk has over its poorest line: the lines that carry so much are shown

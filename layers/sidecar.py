@@ -215,9 +215,9 @@ def forget(folder: str, blobs: Iterable[str]) -> None:
             _unlink(os.path.join(folder, name))
 
 
-def complete(folder: str) -> frozenset[str]:
-    """Blobs that some version has taken in whole, by the names of files alone."""
-    return frozenset(blob for blob, (end, size) in _reached(_there(folder, "")).items() if end >= size)
+def reached(folder: str) -> Mapping[str, tuple[int, int]]:
+    """As `Sidecars.reached`, of any version, by the names of files alone."""
+    return _reached(_there(folder, ""))
 
 
 def _there(folder: str, version: str) -> dict[str, dict[int, Place]]:

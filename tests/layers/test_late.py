@@ -88,6 +88,7 @@ def test_without_a_model_it_says_what_to_do_and_lets_go_all_the_same(handle: Han
         patch.setattr(late, "chosen", lambda model: bare)
         layer = Late(str(tmp_path / "late"))
         assert not layer.applies(made.scope, parse("puppy")) and "make models" in layer.status(made.scope).missing
+        assert layer.status(made.scope).coverage == 10_000
         assert layer.indexed() == made.scope.held.keys(), "so that what the store let go is known without a model"
         layer.apply((), list(made.scope.held), Event())
     assert not list((tmp_path / "late").iterdir())

@@ -141,7 +141,7 @@ def test_a_blob_in_stretches_is_whole_when_no_hole_is_left(folder: Path) -> None
     assert held.reached() == {BLOB: (100, 300)} and not held.complete()
     held.add(made(start=100, end=200, size=300))
     assert held.complete() == {BLOB} and [place.start for place in held.places(BLOB)] == [0, 100, 200]
-    assert sidecar.complete(str(folder)) == {BLOB}
+    assert sidecar.reached(str(folder)) == {BLOB: (300, 300)}
 
 
 def test_a_removed_blob_leaves_no_byte_and_no_name(folder: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_removed_blob_leaves_no_byte_and_no_name(folder: Path) -> None:
 def test_a_blob_is_removed_without_any_library(folder: Path) -> None:
     Sidecars(str(folder), "v").add(made())
     code = ("import sys\nsys.modules['numpy'] = None\nfrom byref.layers import sidecar\n"
-            f"assert sidecar.complete({str(folder)!r}) == {{{BLOB!r}}}\nsidecar.forget({str(folder)!r}, [{BLOB!r}])")
+            f"assert sidecar.reached({str(folder)!r}) == {{{BLOB!r}: (100, 100)}}\nsidecar.forget({str(folder)!r}, [{BLOB!r}])")
     subprocess.run([sys.executable, "-c", code], check=True)
     assert not list(folder.iterdir())
     sidecar.forget(str(folder / "none"), [BLOB])
