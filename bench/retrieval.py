@@ -2,9 +2,10 @@
 
 usage: retrieval.py [METHOD ...] [--tag SET]
 
-Methods: `bm25s`, the plain reference with its own defaults; each of our layers alone; `search`, all of them as byref ranks them. The
-layer that only refines gets what `words` and `trigram` found. The sets are those of labelled.py. A set of paraphrases counts only where
-the reference finds little (MRR@10 <= .40), one of typing errors where it finds half at most (<= .50): else they were too easy.
+Methods: `bm25s`, the plain reference with its own defaults; each of our layers alone; `search`, all of them as byref ranks them;
+`cheap`, without those that run a model; `rrf` and `weighted`, by these profiles. The layer that only refines gets what `words` and
+`trigram` found. The sets are those of labelled.py. A set of paraphrases counts only where the reference finds little (MRR@10 <= .40),
+one of typing errors where it finds half at most (<= .50): else they were too easy.
 """
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import argparse
 import math
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from statistics import fmean
 from threading import Event
 
@@ -22,15 +23,18 @@ import byref
 from byref.layers import dense
 from byref.layers.contract import PARTS, REFINE, Added, Budget, Held, Scope
 from byref.layers.encoders.choice import DEFAULT
+from byref.layers.fusion import CASCADE, PROFILES
 from byref.proxy import discover
 from byref.proxy.config import dense_model
 from byref.proxy.contracts import Blob, Manifest, Output, Part
 from byref.proxy.query import parse
+from byref.proxy.searching import search
 from byref.proxy.store.source import BytesSource
 from byref.proxy.text import digest, ref_of
 
 TOP = 10
 CANDIDATES = ("bm25", "trigram")  # what finds candidates for a layer that only refines, where it is measured alone
+DEAR = frozenset({"late", "dense"})  # layers that run a model
 EASY = {"paraphrase": 0.40, "typo": 0.50}  # of the reference's MRR@10
 # Given a query: keys of documents, best first, at most TOP of them
 Ask = Callable[[str], Sequence[str]]
@@ -90,19 +94,24 @@ def alone(name: str) -> Callable[[Mapping[str, str]], Ask]:
     return prepared
 
 
-def whole(documents: Mapping[str, str]) -> Ask:
-    """The search as a user gets it."""
-    gateway = byref.open("memory:", profile="safe")
-    session = gateway.session("bench")
-    keys = {}
-    for key, text in documents.items():
-        keys[session.capture(tool="document", output=text, raw=True).ref] = key
-    session.search("warm up", timebox_ms=60_000)
+def whole(profile: str = CASCADE, without: Collection[str] = ()) -> Callable[[Mapping[str, str]], Ask]:
+    """The search as a user gets it, with every index whole; by another profile, or without some layers."""
+    def prepared(documents: Mapping[str, str]) -> Ask:
+        gateway = byref.open("memory:", profile="safe")
+        session = gateway.session("bench")
+        keys = {}
+        for key, text in documents.items():
+            keys[session.capture(tool="document", output=text, raw=True).ref] = key
+        there = gateway.indexes.orchestrator(session.scope)
+        there.layers = tuple(layer for layer in there.layers if layer.name not in without)
+        gateway.indexes.build(session.scope)
 
-    def ask(query: str) -> Sequence[str]:
-        found = session.search(query, timebox_ms=60_000, max_tokens=100_000, k=50)
-        return list(dict.fromkeys(keys[hit.ref] for hit in found.hits))[:TOP]
-    return ask
+        def ask(query: str) -> Sequence[str]:
+            found = search(gateway.store, session.scope, query, timebox_ms=60_000, max_tokens=100_000, k=50, profile=profile,
+                           indexes=gateway.indexes)
+            return list(dict.fromkeys(keys[hit.ref] for hit in found.hits))[:TOP]
+        return ask
+    return prepared
 
 
 class Missing(Exception):
@@ -112,7 +121,8 @@ class Missing(Exception):
 def methods() -> dict[str, Callable[[Mapping[str, str]], Ask]]:
     """All there are: the layers are found in their folder."""
     layers = [name for name in discover.names("layers") if name not in PARTS]
-    return {"bm25s": bm25s_alone, **{name: alone(name) for name in layers}, "search": whole}
+    return {"bm25s": bm25s_alone, **{name: alone(name) for name in layers}, "search": whole(), "cheap": whole(without=DEAR),
+            **{profile: whole(profile) for profile in PROFILES if profile != CASCADE}}
 
 
 def figures(ranked: Sequence[str], answers: Mapping[str, int]) -> tuple[float, float, float, float]:
