@@ -7,18 +7,18 @@ newest first.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from threading import Event
 from typing import TYPE_CHECKING
 
-from byref.layers.chunking import chunks
 from byref.layers.contract import GENERATE, WHOLE, WORDS, Added, Contribution, Hit, LayerStatus, Span
-from byref.layers.segments import Chunk, Segment, Segments, build
+from byref.layers.postings import Builder
+from byref.layers.segments import Segment, Segments
 from byref.proxy.errors import Corrupt, Unknown
 from byref.proxy.query import AS_IT_IS, LONGEST, pieces, within_stretch
-from byref.proxy.text import project, short_hash, terms_by_line
+from byref.proxy.text import short_hash
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -114,41 +114,21 @@ class Bm25:
             self._segments.remove(remove)
         known = self.indexed()
         wanted = {one.blob: one for one in add if one.blob not in known}
-        blobs: list[str] = []
-        made: list[Chunk] = []
+        made = Builder(_keys)
         for blob, one in wanted.items():
             if cancel.is_set():
-                return
+                break
             try:
                 data = b"".join(one.source.blocks())
             except (Corrupt, Unknown):
                 continue
-            blobs.append(blob)
-            made += _chunks(blob, data, one.shape)
-        if blobs:
-            self._segments.add(build(blobs, made))
+            if not made.add(blob, data, one.shape, cancel):
+                break
+        if len(made):  # what a cancel came too late for is kept
+            self._segments.add(made.segment())
 
     def close(self) -> None:
         self._segments.close()
-
-
-def _chunks(blob: str, data: bytes, shape: str) -> Iterator[Chunk]:
-    line, counted = 1, 0
-    for start, end in chunks(data, shape):
-        line += data.count(b"\n", counted, start)
-        counted = start
-        whole = start == 0 or data[start - 1] == 10
-        counts: dict[int, int] = {}
-        length = 0
-        for row in terms_by_line(project(data[start:end].decode("utf-8", "surrogateescape"))):
-            for token in row:
-                keys = _keys(token)
-                length += len(keys)
-                for one in keys:
-                    counts[one] = counts.get(one, 0) + 1
-        if counts:
-            whole = whole and (data[end - 1] == 10 or end == len(data))
-            yield Chunk(blob, start, end, line if whole else 0, length, counts)
 
 
 @lru_cache(1 << 16)
@@ -158,7 +138,12 @@ def _keys(token: str) -> tuple[int, ...]:
     inside = pieces(token)
     low = token.lower()
     words = [word for word in inside if len(word) > 1 or word.isdigit() or not word.isascii()]
-    return tuple(key(stem(word)) for word in ([low, *words] if len(inside) > 1 else words))
+    return tuple(map(_stemmed, [low, *words] if len(inside) > 1 else words))
+
+
+@lru_cache(1 << 16)
+def _stemmed(word: str) -> int:
+    return key(stem(word))
 
 
 @lru_cache(1 << 16)

@@ -25,7 +25,8 @@ GENERATE, REFINE = "generate", "refine"  # roles: candidates from the scope; sco
 WORDS = "words"  # a third role: where it has indexed a blob, nobody else need look through it for words
 # Modules of the folder that are no layers.
 PARTS = frozenset({"contract", "orchestrator", "ranking", "sidecar", "chunking", "segments", "embedding", "vectors", "maxsim", "weighted",
-                   "titles", "fusion", "synonyms", "rewriting", "forms", "stretches", "workers", "encoding", "seeking", "pools", "caching"})
+                   "titles", "fusion", "synonyms", "rewriting", "forms", "stretches", "workers", "encoding", "seeking", "pools", "caching",
+                   "postings"})
 WHOLE = 10_000  # basis points: all of it
 
 

@@ -30,6 +30,7 @@ TOKENS = 3  # of a query that looks for strings; of more words, each is common
 RAREST = 16  # trigrams of it that are looked up
 COMMON = 4  # a trigram that stands in more than one of so many chunks tells nothing
 SHARE = 50  # percent of the looked-up trigrams that a chunk has to hold
+STEP = 64  # chunks between two looks at whether to go on
 _LAYOUT = f"""
     PRAGMA page_size = 8192; PRAGMA journal_mode = DELETE; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY;
     CREATE TABLE blobs (id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE);
@@ -197,29 +198,26 @@ class _Shard:
         return self
 
     def fill(self, wanted: Sequence[Added], cancel: Event) -> bool:
-        """Takes blobs in, in one transaction. False where it was cancelled."""
+        """Takes blobs in, in one transaction. A cancel costs the blob that is being taken in. False where there is none."""
         with closing(self.db.cursor()) as cursor:
             cursor.execute("BEGIN")
+            taken = 0
             for one in wanted:
                 if cancel.is_set():
-                    return False
+                    break
                 try:
                     data = b"".join(one.source.blocks())
                 except (Corrupt, Unknown):
                     continue
-                blob = cursor.execute("INSERT OR IGNORE INTO blobs (digest) VALUES (?)", (one.blob,)).lastrowid
-                line, counted = 1, 0
-                for start, end in chunks(data, one.shape):
-                    line += data.count(b"\n", counted, start)
-                    counted = start
-                    whole = (start == 0 or data[start - 1] == 10) and (data[end - 1] == 10 or end == len(data))
-                    row = cursor.execute("INSERT INTO chunks (blob, start, \"end\", line) VALUES (?, ?, ?, ?)",
-                                         (blob, start, end, line if whole else 0)).lastrowid
-                    text = project(data[start:end].decode("utf-8", "replace")).replace("\0", " ")
-                    cursor.execute("INSERT INTO grams (rowid, text) VALUES (?, ?)", (row, text))
+                cursor.execute("SAVEPOINT blob")
+                if not _fill(cursor, one, data, cancel):
+                    cursor.execute("ROLLBACK TO blob")
+                    break
+                cursor.execute("RELEASE blob")
+                taken += 1
             cursor.execute("COMMIT")
         self.load()
-        return True
+        return taken > 0 or not cancel.is_set()
 
     def find(self, string: str, count: int) -> list[tuple[int, str, int, int, int]]:
         """(basis points, blob, start, end, line) of the chunks that hold most of the trigrams of a string.
@@ -259,6 +257,23 @@ def _checksum(path: str) -> str:
         while piece := file.read(1 << 20):
             crc = zlib.crc32(piece, crc)
     return f"{crc:08x}"
+
+
+def _fill(cursor: sqlite3.Cursor, one: Added, data: bytes, cancel: Event) -> bool:
+    """Takes the chunks of a blob in. False where it was cancelled meanwhile."""
+    blob = cursor.execute("INSERT OR IGNORE INTO blobs (digest) VALUES (?)", (one.blob,)).lastrowid
+    line, counted = 1, 0
+    for number, (start, end) in enumerate(chunks(data, one.shape)):
+        if number % STEP == STEP - 1 and cancel.is_set():
+            return False
+        line += data.count(b"\n", counted, start)
+        counted = start
+        whole = (start == 0 or data[start - 1] == 10) and (data[end - 1] == 10 or end == len(data))
+        row = cursor.execute("INSERT INTO chunks (blob, start, \"end\", line) VALUES (?, ?, ?, ?)",
+                             (blob, start, end, line if whole else 0)).lastrowid
+        text = project(data[start:end].decode("utf-8", "replace")).replace("\0", " ")
+        cursor.execute("INSERT INTO grams (rowid, text) VALUES (?, ?)", (row, text))
+    return True
 
 
 def _strings(query: Query) -> list[str]:

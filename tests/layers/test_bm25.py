@@ -1,6 +1,7 @@
 """Words by BM25: what is found, in which order, what a filter hides, and that nothing of a blob stays."""
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -8,8 +9,9 @@ from typing import Any
 import pytest
 
 from byref.layers.bm25 import idf, layer, stem
-from byref.layers.contract import Budget
+from byref.layers.contract import Added, Budget
 from byref.proxy.query import parse
+from byref.proxy.store.source import BytesSource
 
 pytest.importorskip("numpy")
 TEXTS = {
@@ -125,3 +127,16 @@ def test_a_word_is_found_as_it_is_written_whatever_its_ending(world: Any, budget
     here, bm25 = world({"a": f"the {word} of it\n"}), layer(None)
     bm25.apply(here.added(), (), Event())
     assert bm25.search(parse(word), here.scope, budget).hits
+
+
+def test_a_cancel_costs_the_blob_in_work_and_none_before_it(world: Any, folder: str | None) -> None:
+    here, index, cancel = world(TEXTS), layer(folder), Event()
+    first, second, *rest = here.added()
+
+    class Cancels(BytesSource):
+        def blocks(self) -> Iterator[bytes]:
+            cancel.set()
+            return super().blocks()
+
+    index.apply([first, second, Added(rest[0].blob, Cancels(b"last words\n" * 9000), "log"), *rest[1:]], (), cancel)
+    assert index.indexed() == {first.blob, second.blob}

@@ -1,15 +1,17 @@
 """Trigrams: strings inside others and misspelt ones, whatever signs they hold; and that a blob goes whole."""
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 import pytest
 
-from byref.layers.contract import Budget
+from byref.layers.contract import Added, Budget
 from byref.layers.trigram import layer
 from byref.proxy.query import parse
+from byref.proxy.store.source import BytesSource
 
 TEXTS = {
     "token": "value = refreshTokenHandler(session)\n", "chinese": "连接池最长等待时间\n", "signs": 'say "AND" (x OR y) NEAR* z\n',
@@ -68,3 +70,16 @@ def test_a_damaged_index_is_removed_and_built_again(world: Any, budget: Budget, 
     second.apply(here.added(), (), Event())
     assert second.search(parse("refreshToken"), here.scope, budget).hits
     second.close()
+
+
+def test_a_cancel_costs_the_blob_in_work_and_none_before_it(world: Any, folder: str | None) -> None:
+    here, index, cancel = world(TEXTS), layer(folder), Event()
+    first, second, *rest = here.added()
+
+    class Cancels(BytesSource):
+        def blocks(self) -> Iterator[bytes]:
+            cancel.set()
+            return super().blocks()
+
+    index.apply([first, second, Added(rest[0].blob, Cancels(b"last words\n" * 9000), "log"), *rest[1:]], (), cancel)
+    assert index.indexed() == {first.blob, second.blob}
