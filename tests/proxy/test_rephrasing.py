@@ -137,3 +137,9 @@ def test_a_search_answers_in_time_though_the_model_does_not(monkeypatch: pytest.
         ref = session.capture(tool="Bash", output="the connection timed out\n", raw=True).ref
         found = session.search("connection timed out", timebox_ms=300)
         assert found.hits[0].ref == ref and "had not answered in time" in found.text
+
+
+def test_what_is_to_be_like_a_stretch_has_no_forms(rules: Path) -> None:
+    query = parse(QUERY)
+    like = Query(query.text, query.exact, None, "", query.tokens, query.terms, (), query.whole, (("b2:00", 0, 9),))
+    assert Forms(query) and not Forms(like)
