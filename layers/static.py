@@ -70,7 +70,7 @@ class Static:
         return query.compiled is None and bool(query.tokens) and not self._missing()
 
     def status(self, scope: Scope) -> LayerStatus:
-        lacking = self._missing()
+        lacking = self._unfit()
         covered = 0
         if not lacking and scope.total:
             reached = self._index().parts().reached
@@ -104,7 +104,7 @@ class Static:
                             None if len(searched) == len(scope.held) else searched, done < 0)
 
     def indexed(self) -> frozenset[str]:
-        if self._missing():
+        if self._unfit():
             return frozenset()
         return self._index().parts().complete
 
@@ -139,6 +139,16 @@ class Static:
             if self._vectors is not None:
                 self._vectors.close()
 
+    def _unfit(self) -> str:
+        """What is missing, or why the model cannot be loaded."""
+        lacking = self._missing()
+        if not lacking:
+            try:
+                _table(self._place)
+            except Invalid as fault:
+                return str(fault).removeprefix("invalid: ")
+        return lacking
+
     def _missing(self) -> str:
         known = _tables.get(self._place)
         if known is None or (isinstance(known[1], str) and known[0] != _sign(self._place)):
@@ -154,7 +164,7 @@ class Static:
 
     def _forget(self, blobs: Sequence[str]) -> None:
         """Without a model, too: what a purge removes may not stay for that."""
-        if not self._missing():
+        if not self._unfit():
             self._index().remove(frozenset(blobs))
         elif self._folder is not None:
             for name in os.listdir(self._folder):

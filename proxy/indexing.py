@@ -153,41 +153,51 @@ class Indexes:
         between: called before each batch.
         """
         scope = self.everything(name)
-        newest = scope.outputs[0].seq if scope.outputs else 0
-        cursors = self._cursors(name)
         for layer in self.orchestrator(name).layers:
-            if not getattr(layer, "keeps", True) or layer.status(scope).missing:
+            if not getattr(layer, "keeps", True):
                 continue
-            held = layer.indexed()
-            gone = held - scope.held.keys()
-            if gone:
-                cursors.drop(layer.name)
-                layer.apply((), sorted(gone), self._cancel)
-            cursor = cursors.at(layer.name, layer.version, len(held))
-            if cursor == newest and not gone:
+            try:
+                self._build(name, scope, layer, first, between)
+            except Exception as fault:  # costs the others nothing; the next use tries again
+                if not self._cancel.is_set():
+                    self._log(f"indexing {layer.name}", fault)
+            if self._cancel.is_set():
+                return
+
+    def _build(self, name: str, scope: Scope, layer: Layer, first: Iterable[str], between: Callable[[], None]) -> None:
+        if layer.status(scope).missing:
+            return
+        newest = scope.outputs[0].seq if scope.outputs else 0
+        cursors, held = self._cursors(name), layer.indexed()
+        gone = held - scope.held.keys()
+        if gone:
+            cursors.drop(layer.name)
+            layer.apply((), sorted(gone), self._cancel)
+        cursor = cursors.at(layer.name, layer.version, len(held))
+        if cursor == newest and not gone:
+            return
+        if not cursor:
+            cursors.drop(layer.name)
+        wanted: set[str] = set()
+        batch: list[Added] = []
+        size = 0
+        for known in _left(scope, first, held, cursor):
+            if self._cancel.is_set():
+                return
+            added = self._readable(known)
+            if added is None:
                 continue
-            if not cursor:
-                cursors.drop(layer.name)
-            wanted: set[str] = set()
-            batch: list[Added] = []
-            size = 0
-            for known in _left(scope, first, held, cursor):
-                if self._cancel.is_set():
-                    return
-                added = self._readable(known)
-                if added is None:
-                    continue
-                if size and size + known.size > BATCH:
-                    self._give(name, layer, batch, between)
-                    batch, size = [], 0
-                batch.append(added)
-                wanted.add(known.blob)
-                size += known.size
-            if batch:
+            if size and size + known.size > BATCH:
                 self._give(name, layer, batch, between)
-            now = layer.indexed()
-            if wanted <= now and not self._cancel.is_set():
-                cursors.put(layer.name, layer.version, len(now), newest)
+                batch, size = [], 0
+            batch.append(added)
+            wanted.add(known.blob)
+            size += known.size
+        if batch:
+            self._give(name, layer, batch, between)
+        now = layer.indexed()
+        if wanted <= now and not self._cancel.is_set():
+            cursors.put(layer.name, layer.version, len(now), newest)
 
     def _give(self, name: str, layer: Layer, batch: Sequence[Added], between: Callable[[], None]) -> None:
         self._note(name)

@@ -261,9 +261,10 @@ def test_a_store_that_is_closed_while_it_is_built_loses_nothing_and_mixes_no_sco
                     assert all(f"{other}Word" not in hit.excerpt for hit in one.search(f"{other}Word4x", layers=layers).hits)
 
 
+@pytest.mark.parametrize("first", ["search", "status", "build"])
 @pytest.mark.parametrize("damage", ["missing", "half", "wrong"])
 def test_a_model_that_cannot_be_used_costs_its_layer_alone_and_is_told(
-        session: byref.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
+        session: byref.Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str, first: str) -> None:
     pytest.importorskip("tokenizers")
     folder = tmp_path / "models" / "potion-base-8M"
     monkeypatch.setenv("BYREF_MODELS", str(tmp_path / "models"))
@@ -271,6 +272,11 @@ def test_a_model_that_cannot_be_used_costs_its_layer_alone_and_is_told(
         folder.mkdir(parents=True)
         for name in ("config.json", "tokenizer.json", "model.safetensors"):
             (folder / name).write_bytes(b"{}" if damage == "wrong" else b'{"version": "1.0", "trunc')
+    if first == "status":
+        assert any("make models" in one.missing for one in session.status().layers)
+    elif first == "build":
+        session.gateway.indexes.build("s")
+        assert len(held(session, "trigram")) == len(WORDS)
     for _ in range(2):
         found = session.search("alpha marker")
         assert found.hits and next(one for one in found.layers if one.name == "static").hits == 0
@@ -279,3 +285,15 @@ def test_a_model_that_cannot_be_used_costs_its_layer_alone_and_is_told(
     assert "make models" in told and str(folder) in told
     session.gateway.indexes.build("s")
     assert len(held(session)) == len(WORDS)
+
+
+def test_a_layer_that_cannot_be_built_costs_the_others_nothing_and_is_logged(session: byref.Session) -> None:
+    indexes, logged = session.gateway.indexes, []
+    indexes._log = lambda where, fault: logged.append(f"{where}: {fault}")
+    first = next(one for one in indexes.orchestrator("s").layers if one.name == "bm25")
+    first._layer.apply = lambda *rest: 1 / 0
+    indexes.build("s")
+    assert logged == ["indexing bm25: division by zero"] and not held(session) and len(held(session, "trigram")) == len(WORDS)
+    del first._layer.apply
+    indexes.build("s")
+    assert len(held(session)) == len(WORDS), "the next use tries again"
