@@ -84,6 +84,9 @@ class Batched:
         means[weights == 0] = 0
         return _unit(means)
 
+    def end(self, seconds: float) -> None:
+        self._lock.acquire(timeout=seconds)  # and is never released
+
     def _forward(self, ids: Int64, seen: Int64) -> Vectors:
         """(windows, tokens, width) of token numbers and of a 1 for each that is attended to. By any number of threads at a time."""
         raise NotImplementedError

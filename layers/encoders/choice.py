@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 DEFAULT = "minilm-int8"
 LIBRARIES = ("onnx", "multivector", "pylate")  # the first that fits and is installed
 HOW = "`make models` puts one there, or set late_model (BYREF_LATE_MODEL) to a folder or a repository"
+PATIENCE = 15.0  # seconds that the end of the program waits for a model at work: torch may take ten to load
 _NUMBERS = frozenset({"fp32", "bf16"})
 
 _lock = Lock()
@@ -75,6 +76,7 @@ class Handle:
         with self._lock:
             busy = self._thread is not None and self._thread.is_alive()
             if self._encoder is None and not busy and not self._told():
+                _settled_at_exit()
                 self._thread = Thread(target=self._load, name="byref-encoder", daemon=True)
                 self._thread.start()
 
@@ -106,6 +108,25 @@ class Handle:
             self._failed = str(fault).removeprefix("invalid: "), state
         except Exception as fault:  # a thread that dies unheard would be started for ever
             self._failed = f"the model {self.name} cannot be loaded ({type(fault).__name__}: {str(fault)[:200]})", state
+
+
+    def settle(self, seconds: float) -> None:
+        """Waits for what is at work: libraries in C++ abort a process that ends meanwhile. No document is encoded any more."""
+        thread, encoder = self._thread, self._encoder
+        if thread is not None:
+            thread.join(seconds)
+        if encoder is not None:
+            encoder.end(seconds)
+
+
+@cache
+def _settled_at_exit() -> None:
+    import atexit
+
+    def settle() -> None:
+        for handle in list(_handles.values()):
+            handle.settle(PATIENCE)
+    atexit.register(settle)
 
 
 def missing(name: str) -> str:

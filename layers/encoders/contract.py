@@ -59,3 +59,5 @@ class Encoder(Protocol):
     def pooled(self, texts: Sequence[str], late: Late | None = None, query: bool = False) -> Vectors | None:
         """(texts, dense), rows of unit length: a text's one vector, pooled as the model says. query: as a question, where that differs.
         A text without tokens has zeros. None where `late()` said stop."""
+    def end(self, seconds: float) -> None:
+        """Encodes no document any more, and waits so long for a batch that is at work. For the end of the program."""

@@ -103,6 +103,14 @@ def test_a_look_at_what_is_there_imports_none_of_it() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.parametrize("work", ["", "Thread(target=handle.wait().documents, args=(['some words'] * 500,), daemon=True).start()"])
+def test_a_program_may_end_while_a_model_is_at_work(model: Model, work: str) -> None:
+    code = ("import sys; from threading import Thread; from byref.layers.encoders.choice import chosen; "
+            f"handle = chosen(sys.argv[1]); handle.ready(); {work}")
+    done = subprocess.run([sys.executable, "-c", code, str(model("minilm-int8"))], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_model_that_failed_is_tried_again_once_its_files_are_others(model: Model, beside: Path) -> None:
     source, place = model("minilm-int8"), beside / "mended"
     shutil.copytree(source, place)
