@@ -29,6 +29,10 @@ from byref.proxy.gateway import open as open_gateway
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from byref.proxy.frontends.reverse.site import Site
+    from byref.proxy.frontends.reverse.upstreams import Upstream
     from byref.proxy.frontends.wrap.downstream import Downstream
 
 DRAIN = 30.0  # seconds for what is in flight when the daemon ends
@@ -37,17 +41,20 @@ TICK = 5.0  # seconds between two looks at whether to end
 SWITCH = 0.001  # seconds after which a thread that computes lets the event loop in
 BUFFER = 1 << 20  # bytes read ahead of a body
 BACKLOG = 512
+LINE = 1 << 16  # bytes of a request's first line, and of a header: queries and tokens can be long
 
 
 class Daemon:
     """One daemon. lock: the descriptor that holds `daemon.lock`. port: of HTTP, 0 for any, None for none. idle: in seconds.
 
-    mcp: a file that names servers of MCP, for clients at /mcp.
+    mcp: a file that names servers of MCP, for clients at /mcp. upstreams: see reverse/; scope: where their answers belong;
+    upstream_token: what who asks for them has to bring.
     """
 
     def __init__(self, settings: Settings, lock: int, port: int | None, idle: float, answer: Answer | None = None,
-                 mcp: str | None = None) -> None:
+                 mcp: str | None = None, upstreams: Sequence[Upstream] = (), scope: str = "", upstream_token: str = "") -> None:
         self.settings, self.port, self.idle, self.mcp = settings, port, idle, mcp
+        self.upstreams, self.scope, self.upstream_token = upstreams, scope, upstream_token
         self.path = hook.socket_path(os.fsencode(settings.home))
         self._lock = lock
         self._answer = answer or answer_hook
@@ -74,8 +81,9 @@ class Daemon:
         await service.run(warm)
         app = application(service)
         mcp = None if self.mcp is None else await self._offer(app, service, self.mcp)
+        reverse = await self._stand_before(app, service) if self.upstreams else None
         runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=DRAIN, lingering_time=LINGER,
-                               read_bufsize=BUFFER)
+                               read_bufsize=BUFFER, max_line_size=LINE, max_field_size=LINE)
         await runner.setup()
         try:
             if self.port is not None:
@@ -88,6 +96,8 @@ class Daemon:
                 loop.add_signal_handler(number, self.leave, "a signal")
             if mcp is not None:
                 say(f"byref serve: http://127.0.0.1:{service.port}{mcp.path}\n")
+            for one in self.upstreams:
+                say(f"byref serve: http://127.0.0.1:{service.port}/{one.name} -> {one.url}\n")
             service.used = time.monotonic()
             while not self._leaving.is_set():
                 try:
@@ -99,6 +109,8 @@ class Daemon:
             if mcp is not None:
                 await mcp.close()  # streams of clients that stay open would hold up the end
             await runner.cleanup()
+            if reverse is not None:
+                await reverse.close()
             await asyncio.to_thread(service.close)
         return 0
 
@@ -107,6 +119,13 @@ class Daemon:
         site = site_of(path, service.own, lambda text: complain(f"mcp: {text}"))
         await site.open()
         app.router.add_route("*", site.path, site.handle)
+        return site
+
+    async def _stand_before(self, app: web.Application, service: Service) -> Site:
+        from byref.proxy.frontends.reverse.site import Site
+        site = Site(self.upstreams, service, self.scope, self.upstream_token)
+        await site.open()
+        site.attach(app)
         return site
 
     def _listen(self) -> socket.socket:

@@ -9,9 +9,11 @@
 |                       | a session as of_session)                                    |                                                 |
 | GET, POST /v1/status  | scope, in the query or as JSON                              | `Status`                                        |
 | GET /v1/status        | nothing                                                     | what the daemon itself does                     |
+| GET /v1/status        | call, in the query: what a header `Byref-Call` said         | what became of that answer                      |
 | POST /hooks/{harness} | a hook's event, whole                                       | what the hook prints                            |
 | GET /healthz          |                                                             | ok                                              |
 | POST /v1/stop         | over the Unix socket alone                                  |                                                 |
+| /{upstream}/...       | what `byref serve --upstream` named: see reverse/           | what the upstream answers                       |
 
 Whoever sends `Accept: application/vnd.byref.frame` gets bytes after a head in one line instead of text in JSON. A miss is
 `{"error": {"reason": …, "message": …}}` with 400 invalid, 404 unknown, 410 expired or evicted, 500 corrupt; 503 says that the
@@ -27,7 +29,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
@@ -79,6 +81,8 @@ class Service:
         self.port = 0
         self.started = self.used = time.monotonic()
         self.requests = self.in_flight = 0
+        self.free: set[web.AbstractResource] = set()  # paths with a door of their own
+        self.call: Callable[[str], Mapping[str, Json] | None] = lambda name: None
         self._gateways = {(settings.profile, settings.scope): self.own}
         self._found: dict[tuple[str, bool], Gateway] = {}
         self._threads = ThreadPoolExecutor(THREADS, "byref")
@@ -139,16 +143,22 @@ class Service:
             fields.text("session", "http"), scope=gateway.settings.scope or scope or _no_scope(), task=fields.text("task"),
             context=fields.optional("context"), proven=fields.flag("proven"))
 
-    def admit(self, request: web.Request) -> None:
-        """Over the socket the same user alone; over loopback whoever has the token, asked for by its own name."""
+    def same_user(self, request: web.Request) -> bool:
+        """Whether a request came over the socket, which is for the same user alone. Raises `Refused` for another one."""
         sock = request.transport.get_extra_info("socket") if request.transport is not None else None
         if sock is None:
             raise Refused(403, "this connection is gone")
-        if sock.family == socket.AF_UNIX:
-            if hasattr(socket, "SO_PEERCRED"):
-                uid = int.from_bytes(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[4:8], sys.byteorder)
-                if uid != os.getuid():
-                    raise Refused(403, "the daemon is another user's")
+        if sock.family != socket.AF_UNIX:
+            return False
+        if hasattr(socket, "SO_PEERCRED"):
+            uid = int.from_bytes(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[4:8], sys.byteorder)
+            if uid != os.getuid():
+                raise Refused(403, "the daemon is another user's")
+        return True
+
+    def admit(self, request: web.Request, free: bool) -> None:
+        """The same user over the socket; over loopback, asked for by its own name, whoever has the token. free: or has none."""
+        if self.same_user(request):
             return
         names = {f"127.0.0.1:{self.port}", f"localhost:{self.port}"}
         if request.headers.get("Host", "") not in names:
@@ -157,7 +167,8 @@ class Service:
         if origin is not None and origin not in {f"http://{name}" for name in names}:
             raise Refused(403, "other pages may not ask")
         given = request.headers.get("Authorization", "")
-        if request.path != "/healthz" and not hmac.compare_digest(given.encode("utf-8", "replace"), f"Bearer {self.token}".encode()):
+        free = free or request.path == "/healthz"
+        if not free and not hmac.compare_digest(given.encode("utf-8", "replace"), f"Bearer {self.token}".encode()):
             raise Refused(401, "Authorization: Bearer and the token in daemon.token, please")
 
     def about(self) -> dict[str, Json]:
@@ -187,8 +198,9 @@ def application(service: Service) -> web.Application:
         service.requests += 1
         service.in_flight += 1
         try:
-            service.admit(request)
-            if reason := service.stale(request.headers.get("Byref-Version")):
+            free = request.match_info.route.resource in service.free
+            service.admit(request, free)
+            if not free and (reason := service.stale(request.headers.get("Byref-Version"))):
                 await bodies.whole(request, EVENT)  # a body that is still coming would hold up the end
                 service.leave(reason)
                 return _error(409, "version", reason)
@@ -251,6 +263,9 @@ def application(service: Service) -> web.Application:
         return await service.run(answer)
 
     async def about(request: web.Request) -> web.Response:
+        if "call" in request.query:
+            found = service.call(request.query["call"])
+            return _error(404, "unknown", "no such call here, or one long past") if found is None else _json(found)
         return await status(request, bodies.Fields(request.query)) if "scope" in request.query else _json(service.about())
 
     async def status(request: web.Request, fields: bodies.Fields | None = None) -> web.Response:

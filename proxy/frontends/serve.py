@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from byref.proxy import config
 from byref.proxy.contracts import Json
@@ -19,6 +19,10 @@ from byref.proxy.errors import ConfigError
 from byref.proxy.frontends import hook
 from byref.proxy.frontends.command import Command, say
 from byref.proxy.frontends.held import complain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from byref.proxy.frontends.reverse.upstreams import Upstream
 
 IDLE = 3600.0  # seconds without a call
 PATIENCE = 10.0  # seconds for another daemon to answer or to end
@@ -31,7 +35,13 @@ def _options(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--no-http", action="store_true", help="the Unix socket alone")
     parser.add_argument("--mcp", metavar="FILE", help="offer the servers that FILE names under `mcpServers` at /mcp, as `byref wrap` does; "
                         "their outputs belong to the project of FILE's folder")
-    parser.add_argument("--idle", metavar="SECONDS", type=float, default=IDLE, help=f"end after so long without a call ({IDLE:.0f})")
+    parser.add_argument("--upstream", metavar="NAME=URL", action="append", default=[], help="give an HTTP API at /NAME/; may be repeated")
+    parser.add_argument("--upstreams", metavar="FILE", help="the same from a file of TOML or JSON, with more settings: docs/http.md")
+    parser.add_argument("--allow-private", metavar="NAME", action="append", default=[],
+                        help="this upstream's name may stand for an address within this machine or network")
+    parser.add_argument("--max-age", metavar="AGE", help="answer GETs to upstreams from the store up to this age, such as 10m (never)")
+    parser.add_argument("--idle", metavar="SECONDS", type=float,
+                        help=f"end after so long without a call ({IDLE:.0f}; with upstreams never)")
     parser.add_argument("--stop", action="store_true", help="end the daemon that runs, once it has answered what it was asked")
     parser.add_argument("--status", action="store_true", help="say what the daemon that runs does")
 
@@ -75,6 +85,7 @@ def _run(args: argparse.Namespace) -> int:
         return _status(home)
     if args.mcp is not None and args.no_http:
         raise ConfigError("clients of MCP come over HTTP: --mcp and --no-http exclude each other")
+    upstreams, scope = _upstreams(args)
     mcp = None if args.mcp is None else os.path.realpath(args.mcp)  # the daemon leaves the folder it is started in
     try:
         lock = take_lock(home)
@@ -82,9 +93,10 @@ def _run(args: argparse.Namespace) -> int:
         complain(fault)
         return 1
     if lock is None:
-        if mcp is None:
+        if mcp is None and not upstreams:
             return 0
-        complain("a daemon runs already, without these servers; end it with `byref serve --stop`, and start this one again")
+        complain(f"a daemon runs already, without these {'servers' if mcp else 'upstreams'}; end it with `byref serve --stop`, "
+                 "and start this one again")
         return 1
     try:
         from byref.proxy.frontends.daemon import Daemon
@@ -93,7 +105,29 @@ def _run(args: argparse.Namespace) -> int:
             raise
         complain("`byref serve` needs aiohttp: pip install 'byref[serve]'; all else works without the daemon")
         return 1
-    return Daemon(config.own_settings(), lock, None if args.no_http else args.http, args.idle, mcp=mcp).run()
+    idle = args.idle if args.idle is not None else float("inf") if upstreams else IDLE
+    token = config.told("BYREF_TOKEN")
+    return Daemon(config.own_settings(), lock, None if args.no_http else args.http, idle, mcp=mcp, upstreams=upstreams, scope=scope,
+                  upstream_token=token).run()
+
+
+def _upstreams(args: argparse.Namespace) -> tuple[Sequence[Upstream], str]:
+    """The upstreams that are asked for, and the scope of their answers: the project of the folder we are started in."""
+    if not (args.upstream or args.upstreams):
+        if args.allow_private or args.max_age:
+            raise ConfigError("--allow-private and --max-age are for upstreams: --upstream NAME=URL")
+        return (), ""
+    try:
+        from byref.proxy.frontends.reverse.upstreams import chosen
+    except ModuleNotFoundError as fault:
+        if fault.name != "aiohttp":
+            raise
+        raise ConfigError("`byref serve` needs aiohttp: pip install 'byref[serve]'") from None
+    try:
+        found = chosen(args.upstream, args.upstreams, args.allow_private, args.max_age, config.inherited())
+    except OSError as fault:
+        raise ConfigError(f"{args.upstreams} cannot be read: {fault.strerror}") from None
+    return found, config.scope_here()
 
 
 def _stop(home: str) -> int:

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from urllib.parse import parse_qsl, urlsplit
 
 from multidict import CIMultiDict
 
@@ -93,19 +92,9 @@ def viewable(headers: Mapping[str, str]) -> bool:
     return kind != EVENTS and (kind.startswith("text/") or kind.endswith(_VIEWED)) and charset in _PLAIN
 
 
-def masked(url: str) -> str:
-    """A URL as it may be kept: what a query names as a secret is left out."""
-    query = urlsplit(url).query
-    if not any(_bare(name) in _SECRET for name, _ in parse_qsl(query, keep_blank_values=True)):
-        return url
-    pairs = [pair.partition("=") for pair in query.split("&")]
-    kept = "&".join(f"{name}=*" if _bare(parse_qsl(f"{name}=1")[0][0] if name else "") in _SECRET else name + sign + value
-                    for name, sign, value in pairs)
-    return url.partition("?")[0] + "?" + kept
-
-
-def _bare(name: str) -> str:
-    return name.lower().replace("-", "").replace("_", "")
+def secret(name: str) -> bool:
+    """Whether a query's value of this name is one that nobody else may know."""
+    return name.lower().replace("-", "").replace("_", "") in _SECRET
 
 
 def varying(headers: Headers, *names: str) -> Headers:

@@ -16,10 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
-from byref.proxy import config
+from byref.proxy import config, discover
 from byref.proxy.contracts import Json
 from byref.proxy.errors import ConfigError
 from byref.proxy.frontends.reverse.addresses import named
+from byref.proxy.frontends.tools.engine import adapter
 from byref.proxy.frontends.wrap.servers import texts
 from byref.proxy.gates import Limits
 
@@ -55,13 +56,14 @@ def chosen(pairs: Sequence[str], path: str | None, private: Sequence[str], max_a
            environ: Mapping[str, str]) -> list[Upstream]:
     """The upstreams of a command line. Raises `ConfigError` and OSError.
 
-    pairs: `name=URL`. path: of a file. private: names of those whose addresses may be any. max_age: for those that say none.
+    pairs: `name=URL`, or the name alone of an API that we have an adapter for. path: of a file. private: names of those whose
+    addresses may be any. max_age: for those that say none.
     """
     found = {} if path is None else {one.name: one for one in from_file(path, environ)}
     for pair in pairs:
         name, sign, url = pair.partition("=")
         if not sign:
-            raise ConfigError(f"--upstream {pair[:80]!r}: say NAME=URL")
+            url = _base(name)
         if name in found:
             raise ConfigError(f"--upstream: two are named {name}")
         found[name] = upstream(name, url)
@@ -71,6 +73,14 @@ def chosen(pairs: Sequence[str], path: str | None, private: Sequence[str], max_a
         found[name] = replace(found[name], private=True)
     age = 0.0 if max_age is None else config.age(max_age, "--max-age")
     return [replace(one, max_age=one.max_age or age) for one in found.values()]
+
+
+def _base(name: str) -> str:
+    """The URL of an API that we know by name."""
+    known = {one: found.base for one in discover.names("tools") if (found := adapter(one)).base}
+    if name not in known:
+        raise ConfigError(f"--upstream {name[:80]!r}: say NAME=URL; without a URL there are {', '.join(sorted(known))}")
+    return known[name]
 
 
 def upstream(name: str, url: str) -> Upstream:

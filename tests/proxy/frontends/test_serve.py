@@ -1,6 +1,7 @@
 """`byref serve`: one daemon a user and home, however it is started; it ends when idle, when asked, and with all answered."""
 from __future__ import annotations
 
+import json
 import os
 import signal
 import stat
@@ -8,6 +9,8 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -117,3 +120,30 @@ def test_what_whoever_started_it_has_set_for_itself_is_forgotten(byref):
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, env=byref.env | {
         "BYREF": "off", "BYREF_SCOPE": "x", "BYREF_PROFILE": "lean", "BYREF_INSIDE": "/tmp/byref-1-2"})
     assert done.stdout == b"None auto False ['BYREF_HOME', 'BYREF_MODELS']\n"
+
+
+def test_an_api_behind_it_answers_curl_as_it_would_itself_and_the_answer_can_be_fetched(daemon, tmp_path):
+    (tmp_path / "works.json").write_text(json.dumps([{"id": n, "title": f"Title {n}", "note": "lorem ipsum " * 20} for n in range(200)]))
+    api = ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(tmp_path)))
+    threading.Thread(target=api.serve_forever).start()
+    try:
+        daemon.start("--upstream", f"files=http://127.0.0.1:{api.server_port}", "--max-age", "1h")
+        url = f"{daemon.about()['http']}/files/works.json"
+        raw, view = [subprocess.run(["curl", "-sSf", *more, url], capture_output=True, check=True).stdout
+                     for more in ([], ["-H", "Byref-View: auto"])]
+    finally:
+        api.shutdown()
+        api.server_close()
+    assert raw == (tmp_path / "works.json").read_bytes() and len(view) < len(raw) / 2
+    ref = view.decode()[1:12]
+    assert daemon.byref("fetch", ref, "--max-tokens", "1000000").stdout == raw, "in the scope of the folder where it was started"
+
+
+def test_upstreams_are_no_surprise(daemon):
+    for words, said in ((("--upstream", "api"), b"say NAME=URL"), (("--max-age", "1h"), b"are for upstreams"),
+                        (("--upstreams", "none.toml"), b"none.toml cannot be read"), (("--upstream", "v1=http://h"), b"byref's own")):
+        done = daemon.byref("serve", *words)
+        assert done.returncode != 0 and said in done.stderr, done.stderr
+    daemon.start("--no-http")
+    done = daemon.byref("serve", "--upstream", "api=http://127.0.0.1:9")
+    assert done.returncode == 1 and b"runs already, without these upstreams" in done.stderr

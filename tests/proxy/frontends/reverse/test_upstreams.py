@@ -29,6 +29,10 @@ def test_a_name_and_a_url_are_enough() -> None:
     assert (one.origin, one.base, one.limits.rate, one.limits.timeout, one.max_age) == ("https://api.example.com:8443", "/v1", 100, 30, 0)
 
 
+def test_of_an_api_that_has_an_adapter_the_name_is_enough() -> None:
+    assert [one.url for one in chosen(["openalex", "exa"], None, [], None, {})] == ["https://api.openalex.org", "https://api.exa.ai"]
+
+
 def test_a_file_says_more(tmp_path: Path) -> None:
     (tmp_path / "apis.toml").write_text(TOML)
     openalex, local, other = chosen(["other=https://x.example"], str(tmp_path / "apis.toml"), [], "30m", {"KEY": "s3cret"})
