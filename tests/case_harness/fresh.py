@@ -5,6 +5,8 @@ import json
 import sys
 from pathlib import Path
 
+from adapted import adapted
+
 import byref
 
 
@@ -19,7 +21,8 @@ def main() -> None:
             other.capture(tool="shell", args={"command": "before"}, output="".join(f"{i} another line\n" for i in range(3000)))
             gateway.session(spec["session"]).capture(output=dict(reversed(output.items())), **call)
         session = gateway.session(spec["session"])
-        view = session.capture(output=output["output"] if list(output) == ["output"] else output, **call)
+        whole = output["output"] if list(output) == ["output"] else output
+        view = adapted(session, spec["tool"], spec["args"], whole) or session.capture(output=whole, **call)
     json.dump({"text": view.text, "ref": view.ref}, sys.stdout)
 
 

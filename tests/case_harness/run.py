@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import byref
+from case_harness.adapted import adapted
 from case_harness.load import Part
 
 HERE = Path(__file__).parent
@@ -70,6 +71,9 @@ class Run:
         return found[0]
 
     def capture(self, session: Any, output: Any, **named: Any) -> Any:
+        found = adapted(session, self.part.tool, self.part.arguments, output, **named)
+        if found is not None:
+            return found
         call = {"tool": self.part.tool, "args": self.part.arguments, "exit_code": self.part.exit_code, **named}
         return session.capture(output=output, **call)
 
