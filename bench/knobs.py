@@ -28,6 +28,7 @@ from byref.layers import embedding, encoding, maxsim
 from byref.layers.contract import Budget
 from byref.layers.encoders.choice import chosen
 from byref.layers.encoders.contract import Encoder
+from byref.layers.pools import narrow
 from byref.layers.seeking import Asked
 from byref.proxy.config import models_folder
 from byref.proxy.query import parse
@@ -229,7 +230,6 @@ def ways_of(chunks: Chunks, whole: Callable[[], Chunks], width: int):  # type: i
 def floors(collection: str, documents: Mapping[str, str], chunks: Chunks, encoder: Encoder, questions: Sequence[Question]) -> None:
     """Thousandths of likeness: of words by whether they stand in the collection, and of whole queries by whether they are of it."""
     text = "\n".join(documents.values()).lower()
-    score = chunks.kept(maxsim.INT8)
     numbers, scales = maxsim.stored(chunks.rows, maxsim.INT8)
     part = maxsim.Tokens(numbers, scales, chunks.bounds)
     there: list[int] = []
@@ -240,11 +240,11 @@ def floors(collection: str, documents: Mapping[str, str], chunks: Chunks, encode
     wrong: list[int] = []
     for query, answers in [*((one.query, one.answers) for one in questions), *((one, {}) for one in foreign)]:
         asked = Asked.of(encoder, parse(query))
-        best = maxsim.scan(asked.vectors, asked.weights, [part], lambda: False).best
+        near_all = maxsim.scan(asked.vectors, asked.weights, [part], lambda: False)
+        best, scores = near_all.best, near_all.totals[0] // (1000 * max(1, len(asked.vectors)))
         for word, inside in asked.words:
             near = sum(int(best[number]) for number in inside) // len(inside)
             (there if word.lower() in text else nowhere).append(near)
-        scores = score(asked.vectors) // (1000 * max(1, len(asked.vectors)))
         if answers:
             right.append(max(int(scores[number]) for number, owner in enumerate(chunks.owners) if owner in answers))
         else:
@@ -257,4 +257,5 @@ def floors(collection: str, documents: Mapping[str, str], chunks: Chunks, encode
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with narrow():
+        sys.exit(main())

@@ -56,15 +56,17 @@ class Piece(NamedTuple):
     spans: Sequence[tuple[int, int]]
 
 
-def piece(blob: str, source: Source, shape: str, start: int) -> Piece:
-    """The stretch of a blob that begins at this byte; it ends with a line where one ends in reach."""
+def piece(blob: str, source: Source, shape: str, start: int, first: int = 0) -> Piece:
+    """The stretch of a blob that begins at this byte; it ends with a line where one ends in reach. first: a byte before which chunks are
+    of no use, so that a stretch that ends there is not cut."""
     data = source.read(start, min(source.size, start + STRETCH))
     if start + len(data) < source.size:
         cut = data.rfind(b"\n") + 1
         while not cut and len(data) > 1 and data[-1] & 0xC0 == 0x80:
             data = data[:-1]
         data = data[:cut] if cut else data
-    spans = [] if data.count(b"\0") * BINARY > len(data) else list(chunks(data, shape))
+    unwanted = start + len(data) <= first or data.count(b"\0") * BINARY > len(data)
+    spans = [] if unwanted else list(chunks(data, shape))
     return Piece(blob, start, source.size, data, spans)
 
 

@@ -109,10 +109,9 @@ class Late:
         with self._lock:
             self._gone.difference_update(one.blob for one in add)
         index.sweep()
-        reached = index.reached()
         group: list[Piece] = []
         for added in add:
-            start = reached.get(added.blob, (0, 0))[0]
+            start = index.reached(added.blob)
             while start < added.source.size:
                 try:
                     one = piece(added.blob, added.source, added.shape, start)
@@ -132,7 +131,7 @@ class Late:
     def _reached(self) -> Mapping[str, tuple[int, int]]:
         """While the model is not loaded, by the names of files alone: nothing is loaded where nothing is left to do."""
         if self._encoder is not None:
-            return self._index(self._encoder).reached()
+            return self._index(self._encoder).all_reached()
         return {} if self._folder is None else sidecar.reached(self._folder)
 
     def _handle(self) -> Handle:

@@ -98,6 +98,7 @@ class Seeking:
         self._until = budget.until - min(LEFT, max(0.0, left) / 5)
         self._bytes = FRESH
         self._searched: set[str] = set()
+        self._ends: dict[str, int] = {}  # up to where blobs were scored, from their start on
 
     def found(self, candidates: Sequence[Hit], used: Sequence[str]) -> Contribution:
         """Candidates first, then the rest, blobs that were used before others."""
@@ -126,16 +127,14 @@ class Seeking:
         tokens = 0
         lacking: list[tuple[Held, list[Span]]] = []
         for blob, spans in wanted.items():
-            places = self._index.places(blob)
-            for place in places:
+            for place in self._index.places(blob):
                 met = [span for span in spans if span.start < place.end and place.start < span.end]
                 if not met or (one := self._index.open(place)) is None:
                     continue
                 for first, last in _meeting(one, met):
                     parts.append((_Scored(place, first, _none()), _cut(one, first, last)))
                     tokens += len(parts[-1][1].vectors)
-            end = max((place.end for place in places), default=0)
-            if rest := [span for span in spans if span.end > end]:
+            if rest := [span for span in spans if span.end > self._index.reached(blob)]:
                 lacking.append((self._scope.held[blob], rest))
             if tokens >= _SLICE:
                 if not self._scan(parts):
@@ -158,11 +157,12 @@ class Seeking:
         group: list[Piece] = []
         try:
             source = self._scope.open(held.blob)
-            start = 0
+            start = self._ends.get(held.blob, 0) if spans is None else self._index.reached(held.blob)
+            first = start if spans is None else min(span.start for span in spans)
             while start < source.size:
                 if self._late():
                     return False
-                one = piece(held.blob, source, held.output.shape, start)
+                one = piece(held.blob, source, held.output.shape, start, first)
                 start += len(one.data)
                 met = one.spans if spans is None else [cut for cut in one.spans if any(
                     span.start < one.start + cut[1] and one.start + cut[0] < span.end for span in spans)]
@@ -189,7 +189,6 @@ class Seeking:
         """All that has vectors, a block at a time."""
         import numpy as np
         opened: list[Place] = []
-        reached: dict[str, int] = {}
 
         def parts() -> Iterator[Tokens]:
             for place in places:
@@ -203,8 +202,8 @@ class Seeking:
         for place, totals in zip(opened, found.totals, strict=False):
             self._scored.append(_Scored(place, 0, totals))
         for place in opened[:found.done]:
-            if place.start <= reached.get(place.blob, 0):
-                reached[place.blob] = max(place.end, reached.get(place.blob, 0))
+            if place.start <= self._ends.get(place.blob, 0):
+                self._ends[place.blob] = max(place.end, self._ends.get(place.blob, 0))
                 if place.end >= place.size:
                     self._searched.add(place.blob)
         return found.done == len(opened) and not self._late()

@@ -73,15 +73,21 @@ class Sidecars:
         self._checked: set[Place] = set()
         self._looked = -1
 
-    def reached(self) -> Mapping[str, tuple[int, int]]:
+    def all_reached(self) -> Mapping[str, tuple[int, int]]:
         """Of each blob how many bytes from its start on are taken in without a hole, and its size."""
         with self._lock:
             self._look()
-            return _reached(self._there)
+            return {blob: _end(stretches) for blob, stretches in self._there.items()}
+
+    def reached(self, blob: str) -> int:
+        """Bytes of a blob that are taken in, from its start on without a hole."""
+        with self._lock:
+            self._look()
+            return _end(self._there.get(blob, {}))[0]
 
     def complete(self) -> frozenset[str]:
         """Blobs that are taken in whole."""
-        return frozenset(blob for blob, (end, size) in self.reached().items() if end >= size)
+        return frozenset(blob for blob, (end, size) in self.all_reached().items() if end >= size)
 
     def places(self, blob: str) -> list[Place]:
         """What there is of a blob, in order."""
@@ -216,8 +222,8 @@ def forget(folder: str, blobs: Iterable[str]) -> None:
 
 
 def reached(folder: str) -> Mapping[str, tuple[int, int]]:
-    """As `Sidecars.reached`, of any version, by the names of files alone."""
-    return _reached(_there(folder, ""))
+    """As `Sidecars.all_reached`, of any version, by the names of files alone."""
+    return {blob: _end(stretches) for blob, stretches in _there(folder, "").items()}
 
 
 def _there(folder: str, version: str) -> dict[str, dict[int, Place]]:
@@ -232,15 +238,12 @@ def _there(folder: str, version: str) -> dict[str, dict[int, Place]]:
     return there
 
 
-def _reached(there: Mapping[str, Mapping[int, Place]]) -> dict[str, tuple[int, int]]:
-    found = {}
-    for blob, stretches in there.items():
-        end, size = 0, 1
-        for start in sorted(stretches):
-            if start <= end:
-                end, size = max(end, stretches[start].end), stretches[start].size
-        found[blob] = end, size
-    return found
+def _end(stretches: Mapping[int, Place]) -> tuple[int, int]:
+    end, size = 0, 1
+    for start in sorted(stretches):
+        if start <= end:
+            end, size = max(end, stretches[start].end), stretches[start].size
+    return end, size
 
 
 def _listed(folder: str) -> list[str]:

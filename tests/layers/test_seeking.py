@@ -125,6 +125,24 @@ def test_of_a_candidate_without_vectors_the_chunks_that_it_meets_are_encoded(mon
     assert answer.whole and answer.searched == frozenset(), "it had the time, and not the room, for the rest"
 
 
+def test_what_is_built_in_part_is_encoded_from_there_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    from byref.layers import encoding
+    monkeypatch.setattr(encoding, "STRETCH", 1000)
+    world = World({"big": "".join(f"paragraph {number} of it\n\n" for number in range(200)) + "the dog\n"})
+    (blob,) = world.scope.held
+    sidecars, encoder = index(world), Wordy()
+    for number in range(2):
+        start = sidecars.reached(blob)
+        made = encoded(encoder, Knobs(), [piece(blob, world.open(blob), "text", start)], lambda: False)
+        assert made is not None and bool(start) == bool(number)
+        sidecars.add(made[0])
+    there = set(encoder.encoded)
+    encoder.encoded.clear()
+    answer = found(world, sidecars, "puppy", encoder=encoder)
+    assert answer.searched is None and world.texts(answer)[0] == "the dog\n"
+    assert encoder.encoded and not there & set(encoder.encoded), "what has vectors is not encoded again"
+
+
 def test_no_more_is_encoded_than_there_is_room_and_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World({f"t{number}": f"dog {number} " + "filler " * 100 for number in range(30)})
     monkeypatch.setattr(seeking, "FRESH", 3000)

@@ -138,7 +138,7 @@ def test_a_blob_in_stretches_is_whole_when_no_hole_is_left(folder: Path) -> None
     held = Sidecars(str(folder), "v")
     held.add(made(start=0, end=100, size=300))
     held.add(made(start=200, end=300, size=300))
-    assert held.reached() == {BLOB: (100, 300)} and not held.complete()
+    assert held.all_reached() == {BLOB: (100, 300)} and not held.complete()
     held.add(made(start=100, end=200, size=300))
     assert held.complete() == {BLOB} and [place.start for place in held.places(BLOB)] == [0, 100, 200]
     assert sidecar.reached(str(folder)) == {BLOB: (300, 300)}
