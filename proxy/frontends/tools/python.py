@@ -32,12 +32,13 @@ def pages(session: Session, tool: str, operation: str = "", *, most: int = 10, m
     something went wrong is an answer: its `status` is 400 or more.
     """
     of = engine.adapter(tool)
-    yield from _shared(config.inherited()).call(
+    yield from shared(config.inherited()).call(
         session, of, engine.operation(of, operation), arguments, pages=most, max_age=max_age, raw=raw, budget=budget, intent=intent,
         call_id=call_id)
 
 
-def _shared(environment: Mapping[str, str]) -> Tools:
+def shared(environment: Mapping[str, str]) -> Tools:
+    """The tools of this process for an environment: their connections and gates are shared, and closed at its end."""
     key = tuple(sorted(environment.items()))
     with _lock:
         if key not in _tools:
