@@ -35,7 +35,8 @@ def ask(session: Session, names: Sequence[str], query: str, seconds: float) -> l
     """Asks these upstreams at once and waits for so long. Raises `Invalid` for one that there is not, or that has no search."""
     found = [Native(name) for name in dict.fromkeys(names)]
     text = query.strip()[:LONGEST]
-    threads = [Thread(target=_asked, args=(session, one, adapter_of(one.name), text), name=f"byref-{one.name}", daemon=True) for one in found]
+    threads = [Thread(target=_asked, args=(session, one, adapter_of(one.name), text), name=f"byref-{one.name}", daemon=True)
+               for one in found]
     until = time.monotonic() + seconds
     for thread in threads:
         thread.start()
