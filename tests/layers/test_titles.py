@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from byref.layers import text
-from byref.layers.contract import Budget
-from byref.layers.titles import BODY, EXACT, PREFIX, TITLE, keyword
+from byref.layers.contract import Budget, Hit, Span
+from byref.layers.titles import BODY, EXACT, PREFIX, TITLE, keyword, told
 from byref.proxy.query import parse
+from layer_worlds import World
 
 CODE = b"""import os
 
@@ -44,3 +45,12 @@ def test_hits_of_the_text_say_it(world: Any) -> None:
     found = text.layer(None).search(parse("from_bytes"), here.scope, Budget(1e18, Event(), lambda: 0.0))
     told = dict(zip(here.names(found), (hit.title for hit in found.hits), strict=True))
     assert told == {"definition": PREFIX, "mention": BODY, "longer": 0}
+
+
+def test_a_blob_that_was_let_go_meanwhile_keeps_its_hit_without_a_title() -> None:
+    here = World({"a": "retry\nis said first\n"})
+    (blob,) = here.scope.held
+    hit = Hit(Span(blob, 0, 5), 1, "exact", line=1, last=1, exact=2)
+    assert told([hit], parse("retry"), here.scope, lambda: False)[0].title == EXACT
+    here.name_of.clear()
+    assert told([hit], parse("retry"), here.scope, lambda: False) == [hit]

@@ -289,8 +289,8 @@ def test_a_model_that_cannot_be_used_costs_its_layer_alone_and_is_told(
 
 def test_a_layer_that_cannot_be_built_costs_the_others_nothing_and_is_logged(session: byref.Session) -> None:
     indexes, logged = session.gateway.indexes, []
-    indexes._log = lambda where, fault: logged.append(f"{where}: {fault}")
     first = next(one for one in indexes.orchestrator("s").layers if one.name == "bm25")
+    indexes._log = lambda where, fault: logged.append(f"{where}: {fault}")
     first._layer.apply = lambda *rest: 1 / 0
     indexes.build("s")
     assert logged == ["indexing bm25: division by zero"] and not held(session) and len(held(session, "trigram")) == len(WORDS)

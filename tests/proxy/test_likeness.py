@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 import byref
+from byref.layers.contract import Contribution, Hit, Span
+from byref.layers.orchestrator import Answer
 from byref.proxy.errors import Evicted, Invalid, Miss, Unknown
-from byref.proxy.likeness import SIGNAL
+from byref.proxy.likeness import SIGNAL, without
+from byref.proxy.query import like
 
 NOISE = "".join(f"step {n} copied file number {n * 7919 % 1000} of the harbour\n" for n in range(60))
 TRACE = ('Traceback (most recent call last):\n  File "/srv/app/pool.py", line 31, in acquire\n    raise PoolTimeout(self.name)\n'
@@ -107,3 +110,10 @@ def test_a_megabyte_is_likened_within_its_bounds(session: byref.Session) -> None
     put(session, "record 7 has a value\n")
     found = session.similar(ref)
     assert len(found.text) < 6000 and all(hit.ref != ref for hit in found.hits)
+
+
+def test_what_a_layer_says_of_the_stretch_itself_is_left_out_whatever_the_layer() -> None:
+    query = like("alpha bravo", [("b", 10, 20), ("b", 40, 50)])
+    spans = [Span("b", *one) for one in ((0, 10), (0, 11), (12, 15), (19, 30), (20, 40), (49, 60), (50, 60))] + [Span("c", 12, 15)]
+    (left,) = without([Answer("x", "1", "ran", Contribution([Hit(span, 1, "x") for span in spans]))], query)
+    assert [hit.span[1:] for hit in left.contribution.hits] == [(0, 10), (20, 40), (50, 60), (12, 15)]
