@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from byref.layers.chunking import chunks
 from byref.layers.contract import GENERATE, WHOLE, Added, Contribution, Hit, LayerStatus, Span
 from byref.proxy.errors import Corrupt, Unknown
+from byref.proxy.query import AS_IT_IS
 from byref.proxy.text import project
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ class Trigram:
                 whole = False
                 break
             try:
-                found = [one for string in _strings(query) for one in shard.find(string, budget.hits)]
+                found = [(score * weight // AS_IT_IS, *place) for string, weight in _strings(query)
+                         for score, *place in shard.find(string, budget.hits)]
             except sqlite3.ProgrammingError:  # let go while it was to be searched
                 continue
             except sqlite3.DatabaseError:  # damaged since it was opened
@@ -276,12 +278,13 @@ def _fill(cursor: sqlite3.Cursor, one: Added, data: bytes, cancel: Event) -> boo
     return True
 
 
-def _strings(query: Query) -> list[str]:
-    """The strings that a query looks for: all of it where it is short, else its longer tokens."""
+def _strings(query: Query) -> list[tuple[str, int]]:
+    """The strings that a query looks for, with their weights in thousandths: all of it where it is short, else its longer tokens."""
     text = query.text.lower().encode("utf-8", "replace").decode()
     if len(text) <= LONGEST and " " not in text:
-        return [text] if len(text) >= 3 else []
+        return [(text, AS_IT_IS)] if len(text) >= 3 else []
     if len(query.tokens) > TOKENS:
         return []
-    words = (token.lower().encode("utf-8", "replace").decode() for token in query.tokens if len(token) >= 4)
-    return [word[:LONGEST] for word in words]
+    weights = dict(query.weights)
+    words = ((token.lower(), weights.get(token.lower(), AS_IT_IS)) for token in query.tokens if len(token) >= 4)
+    return [(word.encode("utf-8", "replace").decode()[:LONGEST], weight) for word, weight in words]

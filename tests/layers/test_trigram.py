@@ -83,3 +83,10 @@ def test_a_cancel_costs_the_blob_in_work_and_none_before_it(world: Any, folder: 
 
     index.apply([first, second, Added(rest[0].blob, Cancels(b"last words\n" * 9000), "log"), *rest[1:]], (), cancel)
     assert index.indexed() == {first.blob, second.blob}
+
+
+def test_a_heavier_string_comes_first(world: Any, budget: Budget) -> None:
+    here, trigram = world({"a": "alphaMarker\n", "b": "bravoSignal\n"}), layer(None)
+    trigram.apply(here.added(), (), Event())
+    for weights, wanted in (({"alphamarker": 2}, ["a", "b"]), ({"bravosignal": 2}, ["b", "a"]), ({"alphamarker": 0}, ["b"])):
+        assert here.names(trigram.search(parse("alphaMarker bravoSignal", weights), here.scope, budget)) == wanted

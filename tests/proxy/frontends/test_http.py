@@ -236,6 +236,11 @@ def test_the_status_is_what_the_library_says(server):
         found = gateway.session("s", scope=SCOPE).status()
     for status, given in (server.json(f"GET /v1/status?scope={SCOPE}"), server.json("POST /v1/status", {"scope": SCOPE})):
         assert status == 200 and (given["outputs"], given["size"], given["recent"][0]["ref"]) == (1, len(LONG), found.recent[0].ref)
+        told = {one["name"]: one for one in given["layers"]}
+        for one in found.layers:
+            assert {name: told[one.name][name] for name in ("role", "origin", "granularity", "accepts", "missing")} == {
+                "role": one.role, "origin": one.origin, "granularity": one.granularity, "accepts": one.accepts, "missing": one.missing}
+            assert 0 <= told[one.name]["coverage"] <= 10_000 and told[one.name]["latency_ms"] > 0
     assert server.json("GET /v1/status")[1]["pid"] == os.getpid()
 
 
