@@ -1,6 +1,7 @@
 """Fuzzy: how like the query the likest stretch of a candidate is, by rapidfuzz; misspelt identifiers are found so.
 
-What is alike is the mean of the likest stretch and of the whole words around it, so that a part of a longer word is less than a word.
+How like it is, is the mean of the likest stretch's likeness and of that of the whole words around it by typing errors (an inserted,
+dropped or other letter, or two letters swapped: optimal string alignment), so that a part of a longer word is less than a word.
 Refines what others found. Where the scope is small it looks through all of it, so that no index is needed.
 """
 from __future__ import annotations
@@ -26,6 +27,7 @@ LONGEST = 200  # characters of a query of which a misspelling is looked for
 TOKENS = 3  # of such a query: of more words, most are spelt as they stand
 SMALL = 1 << 20  # bytes of a scope that is looked through whole
 KEPT = 100
+EDGE = 3  # bytes at the ends of a stretch that may be of a neighbour
 MISSING = "rapidfuzz is not installed: pip install 'byref[search]'"
 
 
@@ -54,7 +56,8 @@ class Fuzzy(Unindexed):
 
     def search(self, query: Query, scope: Scope, budget: Budget, candidates: Sequence[Hit] | None = None) -> Contribution:
         """The likest stretch of each chunk, as a hit of its line. Scores: basis points of likeness, after the case is folded."""
-        from rapidfuzz.fuzz import partial_ratio, partial_ratio_alignment, ratio
+        from rapidfuzz.distance import OSA
+        from rapidfuzz.fuzz import partial_ratio, partial_ratio_alignment
         asked = query.text.lower()
         found: list[tuple[int, int, int, int, Hit]] = []
         whole = True
@@ -81,8 +84,8 @@ class Fuzzy(Unindexed):
             high = len(data) if high < 0 else high
             title = 0
             if asked.isascii():
-                start, end = _word(data, start, end, low, high)
-                score = int(50 * (placed.score + ratio(asked, text[start:end])))
+                start, end = _word(data, asked, start, end, low, high)
+                score = int(50 * placed.score + 5000 * OSA.normalized_similarity(asked, text[start:end]))
                 title = _title(scope, span, low, high, start, end)
             else:
                 score = int(placed.score * 100)
@@ -112,17 +115,24 @@ class Fuzzy(Unindexed):
                 yield Span(held.blob, start, end), line if start == 0 or data[start - 1] == 10 else 0
 
 
-def _word(data: bytes, start: int, end: int, low: int, high: int) -> tuple[int, int]:
-    """A stretch of a line with the rest of the words that it begins and ends in."""
-    while start > low and (data[start - 1] == 95 or chr(data[start - 1]).isalnum()):
+def _word(data: bytes, asked: str, start: int, end: int, low: int, high: int) -> tuple[int, int]:
+    """A stretch of a line with the rest of the words that it begins and ends in, but without a sign that is not asked for, nor what
+    lies beyond it: the stretch is as long as the query, so it reaches a letter or two into a neighbour where a letter was dropped."""
+    for at in range(start, min(start + EDGE, end)):
+        if not _of_word(data, at) and _of_word(data, at + 1) and asked[:EDGE].isalnum():
+            start = at + 1
+    for at in range(end - 1, max(end - 1 - EDGE, start), -1):
+        if not _of_word(data, at) and _of_word(data, at - 1) and asked[-EDGE:].isalnum():
+            end = at
+    while start > low and _of_word(data, start - 1) and _of_word(data, start):
         start -= 1
-    while end < high and (data[end] in b"_-" or chr(data[end]).isalnum()):
+    while end < high and (_of_word(data, end) or data[end] == 45) and _of_word(data, end - 1):
         end += 1
-    while start < end and data[start] in b" \t\n":
-        start += 1
-    while end > start and data[end - 1] in b" \t\n":
-        end -= 1
     return start, end
+
+
+def _of_word(data: bytes, at: int) -> bool:
+    return 0 <= at < len(data) and (data[at] == 95 or chr(data[at]).isalnum())
 
 
 def _title(scope: Scope, span: Span, low: int, high: int, start: int, end: int) -> int:

@@ -33,3 +33,16 @@ def test_what_is_unlike_is_no_hit_and_other_scripts_work(world: Any, budget: Bud
     here = world({"a": "настройка соединения\n", "b": TEXT})
     assert here.names(layer(None).search(parse("настрйка соединения"), here.scope, budget)) == ["a"]
     assert not layer(None).search(parse("qqzzxxwwvv"), here.scope, budget).hits
+
+
+@pytest.mark.parametrize(("query", "right", "wrong"), [
+    ("setrecusionlimit", "sys.setrecursionlimit", "sys.getrecursionlimit"),  # a letter dropped, not one dropped and another
+    ("b85ecnode", "base64.b85encode", "base64.b85decode"),  # two letters swapped
+    ("singledispach", "functools.singledispatch", "functools.singledispatchmethod"),  # a word, not a part of a longer one
+    ("check_ouput", "def check_output(command):", "def check_outputs_of(command):"),
+])
+def test_one_typing_error_is_nearer_than_another_word(world: Any, budget: Budget, query: str, right: str, wrong: str) -> None:
+    here = world({"wrong": wrong + "\n", "right": right + "\n"})
+    found = layer(None).search(parse(query), here.scope, budget)
+    assert here.texts(found)[0] == right and found.hits[0].title == 60
+    assert len(found.hits) == 1 or found.hits[0].score > found.hits[1].score
