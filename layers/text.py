@@ -5,9 +5,10 @@ Needs no index, so it is always current. Blobs whose words an index answers for 
 from __future__ import annotations
 
 from heapq import nsmallest
+from shutil import which
 from threading import Event
 
-from byref.layers import workers
+from byref.layers import ripgrep, workers
 from byref.layers.contract import GENERATE, WHOLE, Contribution, Hit, LayerStatus, Span, Unindexed
 from byref.layers.titles import told
 from byref.proxy.errors import Corrupt, Unknown
@@ -16,16 +17,21 @@ from byref.proxy.scanning import Scanned, near, scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import TypeAlias
 
     from byref.layers.contract import Budget, Held, Scope
+    from byref.proxy.contracts import Source
     from byref.proxy.query import Query
-    from byref.proxy.scanning import Unit
+    from byref.proxy.scanning import Finder, Unit
+    from byref.proxy.text import Pattern
 
     Look: TypeAlias = Scanned | Corrupt | Unknown | None
 
 PLACES = 600  # best places that are of use
+MUCH = 32 << 20  # bytes of a scope from which on starting ripgrep pays
+LONG = 0.3  # seconds: the same of a timebox
+BLOCK = 128 << 10  # bytes that it is given at once: a frame of the store
 SHARED = 2 << 20  # bytes of a scope from which on a second thread helps
 TICK = 0.002  # seconds between two looks at the clock while it does
 ALL = 12  # tokens of a query up to which it matters that all are there
@@ -55,7 +61,7 @@ class Text(Unindexed):
 
     def search(self, query: Query, scope: Scope, budget: Budget, candidates: Sequence[Hit] | None = None) -> Contribution:
         """The best lines, or pieces of long lines. Raises `Corrupt` for a damaged output that the caller named."""
-        looks = _looks(query, scope, budget.late)
+        looks = _looks(query, scope, budget)
         counts, lines = [0] * len(query.terms), 1
         searched: set[str] = set()
         faults: dict[str, None] = {}
@@ -79,31 +85,36 @@ class Text(Unindexed):
                             whole or (bool(faults) and not budget.late()), tuple(counts), tuple(faults), note)
 
 
-def _looks(query: Query, scope: Scope, late: Callable[[], bool]) -> list[Look]:
+def _looks(query: Query, scope: Scope, budget: Budget) -> list[Look]:
     """What was found in each blob of the scope, in order; None where there was no time. At least the first is begun.
 
     Decompression and RE2 leave the interpreter to others: two threads look through twice as much, where there are two cores.
     """
     wordless = query.without_terms()
     worded = query if not query.apart else query.with_terms(query.terms[:LIKE])
+    late = budget.late
     looks: list[Look] = [None] * len(scope.held)
     turns = iter(list(enumerate(scope.held.values())))  # `next` of it is atomic
 
-    def look(number: int, held: Held) -> Look:
+    def look(held: Held, finder: Finder | None = None) -> Look:
         try:
-            source = scope.open(held.blob)
-            start = source.read(0, SNIFFED)
-            if start.count(b"\0") * BINARY > len(start):
+            source = _text(scope, held)
+            if source is None:
                 return Scanned((), (), True)
-            return scan(source, wordless if held.blob in scope.worded else worded, late, workers.ahead)
+            return scan(source, wordless if held.blob in scope.worded else worded, late, workers.ahead, finder)
         except (Corrupt, Unknown) as fault:
             return fault
 
     def work() -> None:
+        if sift is not None:
+            for number, held, places in sift.through(turns):
+                looks[number] = Scanned((), (), True) if places == [] else look(held, sift.finder(places))
         for number, held in turns:
             if number and late():
                 return
-            looks[number] = look(number, held)
+            looks[number] = look(held)
+
+    sift = _sift(query, scope, budget)
 
     through = Event()
     failed: list[Exception] = []
@@ -125,6 +136,60 @@ def _looks(query: Query, scope: Scope, late: Callable[[], bool]) -> list[Look]:
         if failed:
             raise failed[0]
     return list(looks)  # what is not through by now stays out
+
+
+def _text(scope: Scope, held: Held) -> Source | None:
+    """The bytes of a blob; None where they are no text."""
+    source = scope.open(held.blob)
+    start = source.read(0, SNIFFED)
+    return None if start.count(b"\0") * BINARY > len(start) else source
+
+
+def _sift(query: Query, scope: Scope, budget: Budget) -> Sift | None:
+    """ripgrep goes ahead of RE2 where it is installed, there is much to look through, and RE2 is slow at the pattern."""
+    compiled, left = query.compiled, budget.until - budget.clock()
+    there = which("rg") if compiled is not None and scope.total >= MUCH and left >= LONG else None
+    asked = ripgrep.sieve(compiled.pattern.decode()) if there is not None and compiled is not None else None
+    if there is None or asked is None or compiled is None:
+        return None
+    try:
+        start = scope.open(max(scope.held.values(), key=lambda held: held.size).blob).read(0, BLOCK)
+    except (Corrupt, Unknown):
+        return None
+    until = budget.until - left / 3
+    return Sift(scope, compiled, there, asked, lambda: budget.clock() < until) if ripgrep.pays(compiled, start) else None
+
+
+class Sift:
+    """Parts that ripgrep was given, in each thread to one of its own. go_on: whether there is time to give it more."""
+
+    def __init__(self, scope: Scope, compiled: Pattern, there: str, asked: ripgrep.Sieve, go_on: Callable[[], bool]) -> None:
+        self._scope, self._compiled, self._there, self._asked, self._go_on = scope, compiled, there, asked, go_on
+
+    def through(self, turns: Iterator[tuple[int, Held]]) -> Iterator[tuple[int, Held, list[int] | None]]:
+        """What it went through, and the places in it; None where RE2 has to look at all of it."""
+        given: list[tuple[int, Held]] = []
+        faulty: set[int] = set()
+
+        def blocks(number: int, held: Held) -> Iterator[bytes]:
+            try:
+                source = _text(self._scope, held)
+                if source is not None:
+                    yield from (source.read(at, min(held.size, at + BLOCK)) for at in range(0, held.size, BLOCK))
+            except (Corrupt, Unknown):  # RE2 comes to the same fault, and tells it
+                faulty.add(number)
+
+        def parts() -> Iterator[Iterator[bytes]]:
+            for number, held in turns:
+                given.append((number, held))
+                yield blocks(number, held)
+
+        places = ripgrep.offsets(self._there, self._asked, parts(), self._go_on) or []
+        for index, (number, held) in enumerate(given):
+            yield number, held, None if number in faulty or index >= len(places) else places[index]
+
+    def finder(self, places: list[int] | None) -> Finder | None:
+        return None if places is None else ripgrep.finder(self._compiled, self._asked, places)
 
 
 def _ranked(looks: Sequence[Look], query: Query, counts: Sequence[int], lines: int, scope: Scope) -> list[Hit]:

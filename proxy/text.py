@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     class Pattern(Protocol):
         """A compiled RE2 pattern over bytes: linear time whatever the pattern."""
 
+        pattern: bytes
+
         def finditer(self, text: bytes) -> Iterator[re.Match[bytes]]: ...
         def search(self, text: bytes) -> re.Match[bytes] | None: ...
 
