@@ -26,9 +26,9 @@ FINE = 1000  # of what the fusion may add to that
 LINES = "text"  # layer of words in single lines: no frequencies of chunks, so it counts half beside one that has them
 # How much a signal counts, by emphasis; any other counts 2. Fitted by `bench/retrieval.py`: words to vectors from 3:1 to 4:3 are alike.
 EMPHASES: Mapping[str, Mapping[str, int]] = {
-    "balanced": {"words": 4, "static": 2, "trigram": 1, "fuzzy": 2, "names": 2},
-    "precision": {"words": 6, "static": 1, "trigram": 1, "fuzzy": 1, "names": 2},
-    "recall": {"words": 4, "static": 4, "trigram": 2, "fuzzy": 3, "names": 3},
+    "balanced": {"words": 4, "static": 2, "dense": 4, "trigram": 1, "fuzzy": 2, "names": 2},
+    "precision": {"words": 6, "static": 1, "dense": 2, "trigram": 1, "fuzzy": 1, "names": 2},
+    "recall": {"words": 4, "static": 4, "dense": 6, "trigram": 2, "fuzzy": 3, "names": 3},
 }
 OTHER = 2
 
