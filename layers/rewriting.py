@@ -2,7 +2,8 @@
 
 At most two forms, each kept only where its words are still those of the query: Jaccard >= .6 of the sets of tokens in lower case.
 They are cached for ten minutes. The request runs in a thread of its own: who searches waits no longer than the timebox allows, and
-what comes later is there for the next time. A fault costs nothing but its note, and is not tried again for half a minute.
+what comes later is there for the next time. A fault costs nothing but its note: nothing is asked again for half a minute, nor while an
+answer is overdue.
 """
 from __future__ import annotations
 
@@ -61,6 +62,8 @@ class Rewriter:
         self._endpoint, self._clock = endpoint, clock
         self._lock = Lock()
         self._known: dict[str, _Known] = {}
+        self._overdue: _Known | None = None  # somebody waited for it in vain
+        self._broken: tuple[float, str] | None = None  # until when nothing is asked, and why
 
     def start(self, text: str) -> Callable[[float], tuple[tuple[str, ...], str]]:
         """Asks for the forms of a text, unless they are known. Gives what waits for them, so many seconds at most: forms and a note."""
@@ -68,6 +71,8 @@ class Rewriter:
         with self._lock:
             known = self._known.get(key)
             if known is None or (known.done.is_set() and self._clock() >= known.until):
+                if why := self._shut():
+                    return lambda seconds: ((), why)
                 self._known.pop(key, None)
                 known = self._known[key] = _Known()
                 while len(self._known) > HELD:
@@ -77,9 +82,17 @@ class Rewriter:
 
         def wait(seconds: float) -> tuple[tuple[str, ...], str]:
             if not one.done.wait(max(0.0, seconds)):
+                self._overdue = one
                 return (), "the model that rewrites had not answered in time"
             return one.forms, one.note
         return wait
+
+    def _shut(self) -> str:
+        """Why the endpoint is not asked now; empty where it is."""
+        if self._broken is not None and self._clock() < self._broken[0]:
+            return self._broken[1]
+        late = self._overdue is not None and not self._overdue.done.is_set()
+        return "the model that rewrites has yet to answer an earlier query" if late else ""
 
     def _run(self, known: _Known, text: str) -> None:
         try:
@@ -88,6 +101,7 @@ class Rewriter:
         except Exception as fault:  # whatever a server of somebody else answers
             known.note = f"no rewrite by a model: {type(fault).__name__}: {str(fault)[:200]}"
             known.until = self._clock() + AGAIN
+            self._broken = known.until, known.note
         known.done.set()
 
 

@@ -95,6 +95,7 @@ def test_who_searches_does_not_wait_and_finds_it_the_next_time(endpoint: StandIn
     wait = rewriter.start(QUERY)
     forms, note = wait(0.01)
     assert not forms and "in time" in note
+    assert "earlier query" in rewriter.start("why is it slow")(0)[1], "nobody else waits for it"
     endpoint.held.set()
     assert len(wait(20)[0]) == 2 and len(rewriter.start(QUERY)(0)[0]) == 2 and len(endpoint.asked) == 1
     assert "Authorization" not in endpoint.asked[0][1]
@@ -113,7 +114,7 @@ def test_a_fault_is_noted_and_not_tried_again_at_once(endpoint: StandIn, fault: 
     forms, note = rewriter.start(QUERY)(20)
     assert not forms and note.startswith("no rewrite by a model") and ("503" in note) == (fault == "status")
     asked = len(endpoint.asked)
-    assert rewriter.start(QUERY)(0) == ((), note) and len(endpoint.asked) == asked
+    assert rewriter.start(QUERY)(0) == rewriter.start("why is it slow")(0) == ((), note) and len(endpoint.asked) == asked
     endpoint.status, endpoint.content, clock.now = 200, ANSWER, AGAIN
     assert (len(rewriter.start(QUERY)(20)[0]) == 2) == (fault in ("status", "content"))
 
