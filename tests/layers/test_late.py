@@ -245,7 +245,7 @@ def test_a_real_model_finds_answers_that_share_no_word_and_weights_steer_it(real
                    "tests": "FAILED tests/test_login.py::test_expired_session\n", "cat": "The cat sleeps on the mat all day.\n"})
     named = ask(real, world)
     assert named("the storage is full")[0] == "disk" and named("database server not reachable")[0] == "refused"
-    assert named("session connection", session=0)[0] == "refused" and named("session connection", connection=0)[0] == "tests"
+    assert named("session connection", session=0) == ["refused", "tests"] and named("session connection", connection=0) == ["tests"]
     answer = real.search(parse("connection marzipan"), world.scope, budget())
     assert answer.uncovered == ("marzipan",)
     met = {part.token: world.blobs["refused"][part.start:part.end] for part in real.search(
