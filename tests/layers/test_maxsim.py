@@ -131,6 +131,17 @@ def test_rows_too_wide_for_exact_products_are_refused() -> None:
         stored(rows(1, 1025), INT8)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_thread_and_two_give_the_same_bits_each_time(kind: str) -> None:
+    pytest.importorskip("threadpoolctl", reason="threadpoolctl is not here: pip install 'byref[onnx]'")
+    held, query = part([900, 1, 3000, 700], 128, kind), rows(32, 128, 8)
+    found = []
+    for threads in (1, 2, 2, 1):
+        with pools.narrow(threads):
+            found.append(scan(query, weights(query), [held], on_time).totals[0].tolist())
+    assert found[1:] == found[:-1]
+
+
 @pytest.mark.parametrize("width", [16, 128, 384])
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_way_to_multiply_gives_the_same_bits(kind: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
