@@ -1,11 +1,13 @@
 """What it adds to views that layers score their units by an intent: `data` and `edit` at equal `saved`, on recorded trajectories.
 
-usage: scored.py FILE [FILE ...] [--every N]
+usage: scored.py FILE [FILE ...] [--every N] [--maxsim]
 
 Intents: `said`, what the agent wrote before the call, repeated as an explicit one; `next`, what it wrote after the output, without
 every string that is new in it: the best that a caller could have said who knew what to look for, and did not know the answer. Arms:
 `terms`, the intent as `select` takes it; `+words`, on top of that a line's share of the intent's words, rarer ones first; `+static`,
-its cosine with the intent (the static layer, int8). Both add worth in proportion to a line's size, best line of the output first.
+its cosine with the intent (the static layer, int8); with --maxsim also `+maxsim`, the mean over the intent's tokens of the best cosine
+with a token of the line, for the 24 lines of an output that come first by words, then by length (some seconds an output). All add worth
+in proportion to a line's size, best line of the output first.
 
 Each arm saves otherwise, so it is compared at the same `saved`, between the figures of others at other thresholds: `terms` with what
 no intent keeps, the arms on top of it with `terms`.
@@ -25,6 +27,7 @@ from fit import Direct
 from byref.filters import select, weights
 from byref.filters.units import Units
 from byref.layers import embedding
+from byref.layers.encoders.choice import DEFAULT, chosen
 from byref.proxy.config import models_folder
 from byref.proxy.contracts import Call
 from byref.proxy.ledger.counter import token_counter
@@ -37,6 +40,8 @@ from byref.proxy.text import subwords, terms_by_line
 LONGEST = 600  # characters of an intent
 THRESHOLDS = (35, 60, 100, 160)  # percent of the profile's, for the curves that arms are compared with
 WORTH = (40, 120)  # worth a character that the best line of an output gains, in 1/1024: the threshold is about 150
+CANDIDATES, LINE = 24, 300  # lines of an output that MaxSim scores, and characters of one
+LIKE = 0.35  # of its mean: below it says nothing
 SURE = 2500  # 1/10,000: a cosine below says nothing
 
 Score = Callable[[Sequence[str], str], list[int]]  # of lines by an intent, 0 to 1,024
@@ -72,6 +77,29 @@ class Static:
         if best < SURE or best == middle:
             return [0] * len(lines)
         return [max(0, 1024 * (cosine - middle) // (best - middle)) for cosine in cosines]
+
+
+class MaxSim:
+    """Late interaction by the stand-in model of `make models`: the best candidates by words are re-scored, so many of each output."""
+
+    def __init__(self) -> None:
+        self.encoder = chosen(DEFAULT).wait()
+        self.known: dict[str, np.ndarray] = {}
+
+    def __call__(self, lines: Sequence[str], intent: str) -> list[int]:
+        """How far above the middle one of the candidates, as a share of the best."""
+        asked = self.encoder.query(intent).vectors
+        first = words(lines, intent)
+        best = sorted(range(len(lines)), key=lambda i: (-first[i], -len(lines[i]), i))[:CANDIDATES]
+        texts = {i: lines[i][:LINE] for i in best}
+        new = [text for text in dict.fromkeys(texts.values()) if text not in self.known]
+        self.known.update(zip(new, (one.vectors for one in self.encoder.documents(new) or ()), strict=True))
+        held = {i: self.known[text] for i, text in texts.items()}
+        scores = {i: float((asked @ tokens.T).max(axis=1).mean()) for i, tokens in held.items() if len(tokens) and len(asked)}
+        most, middle = max(scores.values(), default=0.0), sorted(scores.values())[len(scores) // 2] if scores else 0.0
+        if most < LIKE or most == middle:
+            return [0] * len(lines)
+        return [max(0, int(1024 * (scores.get(i, 0.0) - middle) / (most - middle))) for i in range(len(lines))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +190,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--every", type=int, default=1, help="only every Nth trajectory")
+    parser.add_argument("--maxsim", action="store_true", help="late interaction, too")
     given = parser.parse_args()
-    static = Static()
+    embedding.use(models_folder())
+    arms: list[tuple[str, Score]] = [("+words", words), ("+static", Static())]
+    arms += [("+maxsim", MaxSim())] if given.maxsim else []
     print(f"{'file':20} {'intent':6} {'arm':12} saved  data   edit   data and edit at equal saved")
     for file in given.files:
         trajectories = list(read(file))[::given.every]
@@ -180,7 +211,7 @@ def main() -> int:
             for row in terms:
                 tell(intent, "terms", row, plain)
             for most in WORTH:
-                for name, score in (("+words", words), ("+static", static)):
+                for name, score in arms:
                     tell(intent, f"{name} {most}", measured(trajectories, Arm(name, intent, score, most)), terms)
     return 0
 
