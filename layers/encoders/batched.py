@@ -25,12 +25,16 @@ if TYPE_CHECKING:
 
     Int64 = NDArray[np.int64]
 
-BATCH = 2048  # tokens of a batch, padding counted: what is awaited between two looks at the clock (a third of a second at 6,000 a second)
-THREADS = 2  # of a model at work; pools as wide as the machine wait for their last thread whenever something else runs
+BATCH = 512  # tokens of a batch, padding counted: larger ones took more time a token, and it is what is awaited once it is late
 
 
 class Batched:
-    """See the module, and `byref.layers.encoders.contract.Encoder`. files: what its vectors depend on, beside the configuration."""
+    """See the module, and `byref.layers.encoders.contract.Encoder`. files: what its vectors depend on, beside the configuration.
+
+    batch: tokens of a batch, 0 for `BATCH`.
+    """
+
+    batch = 0
 
     def __init__(self, name: str, origin: str, folder: str, recipe: Recipe, files: Sequence[str], numbers: str = "") -> None:
         self.name, self.origin = name, origin
@@ -50,7 +54,7 @@ class Batched:
     def documents(self, texts: Sequence[str], late: Late | None = None) -> list[Encoded] | None:
         windows = self._windows.documents(texts)
         found: dict[int, Vectors] = {}
-        for batch in _batches(windows):
+        for batch in _batches(windows, self.batch or BATCH):
             if late is not None and late():
                 return None
             with self._lock:
@@ -65,7 +69,7 @@ class Batched:
         windows = self._windows.pooled(texts, query)
         sums = np.zeros((len(texts), self.width), np.float32)
         weights = np.zeros(len(texts), np.float32)
-        for batch in _batches(windows):
+        for batch in _batches(windows, self.batch or BATCH):
             if late is not None and late():
                 return None
             chosen = [windows[place] for place in batch]
@@ -119,12 +123,12 @@ class Batched:
                        tuple(name for window in windows for name in window.names))
 
 
-def _batches(windows: Sequence[Window]) -> Iterator[list[int]]:
-    """Places of windows, longest first, so that little is padding; each batch within `BATCH` tokens."""
+def _batches(windows: Sequence[Window], tokens: int) -> Iterator[list[int]]:
+    """Places of windows, longest first, so that little is padding; each batch within so many tokens, or one window."""
     order = sorted(range(len(windows)), key=lambda place: (-len(windows[place].ids), place))
     start = 0
     while start < len(order):
-        many = max(1, BATCH // len(windows[order[start]].ids))
+        many = max(1, tokens // len(windows[order[start]].ids))
         yield order[start:start + many]
         start += many
 

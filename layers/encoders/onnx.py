@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 
-from byref.layers.encoders.batched import THREADS, Batched
+from byref.layers.encoders.batched import Batched
 from byref.layers.encoders.linear import Linear
 from byref.layers.encoders.recipe import Recipe, read
 from byref.proxy.errors import Invalid
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 NEEDS = ("numpy", "tokenizers", "onnxruntime")
 EXTRA = "onnx"
+THREADS = 2  # a wider pool waits for its last thread whenever something else runs
 PLACES = ("model.onnx", "onnx/model.onnx", "model_int8.onnx", "onnx/model_int8.onnx", "onnx/model_quantized.onnx")
 WANTED = ("*.json", "1_*/*", "2_*/*", "3_*/*", *PLACES, "model.onnx_data", "onnx/model.onnx_data")  # of a repository
 _FED = ("input_ids", "attention_mask", "token_type_ids")
@@ -47,7 +48,7 @@ class Onnx(Batched):
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = min(threads, os.cpu_count() or 1)
         options.inter_op_num_threads = 1
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # a pool that waits by turning takes others' cores
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # measured on a busy machine: half the processor's time
         options.log_severity_level = 3
         try:
             self._session = onnxruntime.InferenceSession(os.path.join(folder, graph), options, providers=["CPUExecutionProvider"])

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 
-from byref.layers.encoders.batched import THREADS, Batched
+from byref.layers.encoders.batched import Batched
 from byref.layers.encoders.recipe import Recipe
 from byref.proxy.errors import Invalid
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from byref.layers.encoders.contract import Vectors
 
-NUMBERS = ("fp32", "bf16")
+THREADS = 1  # a second one waits by turning: on a busy machine it took six times the processor's time a token (bench/encoders.py)
+ON_GPU = 1 << 15  # tokens of a batch there
+NUMBERS = ("fp32", "bf16")  # bf16 is quicker where the processor has AMX, and slower where it has not
 WANTED = ("*.json", "*.txt", "*.model", "*.safetensors", "artifact.metadata", "[0-9]_*/*")  # of a repository
 
 
@@ -27,6 +29,7 @@ class Torched(Batched):
     def __init__(self, name: str, origin: str, folder: str, recipe: Recipe, numbers: str,
                  model: Callable[[dict[str, torch.Tensor]], dict[str, torch.Tensor]], device: str) -> None:
         self._model, self._device = model, device
+        self.batch = ON_GPU if device == "cuda" else 0
         super().__init__(name, f"{origin}, {numbers} on {device}", folder, recipe, weights(folder), numbers)
 
     def _forward(self, ids: NDArray[np.int64], seen: NDArray[np.int64]) -> Vectors:
