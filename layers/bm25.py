@@ -2,7 +2,9 @@
 
 Robertson, Zaragoza: The Probabilistic Relevance Framework (2009), k1 = 1.2, b = 0.75, in 1/1024. A chunk's score is its own plus that of
 it together with the chunks right before and after (after Callan, Passage-Level Evidence in Document Retrieval, SIGIR 1994): chunks cut
-texts apart, and what is asked for often stands beside. Postings take new outputs without a rebuild (`segments`). What is alike comes
+texts apart, and what is asked for often stands beside. Outputs of one shape are a population of their own: where most of a scope is logs,
+its frequencies say that `the` is rare and that every docstring is short. So a word is as common as in the shape where it is the most
+common, and a chunk is long beside those of its own shape. Postings take new outputs without a rebuild (`segments`). What is alike comes
 newest first.
 """
 from __future__ import annotations
@@ -26,14 +28,20 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from byref.layers.contract import Budget, Scope
+    from byref.layers.contract import Budget, Held, Scope
     from byref.proxy.query import Query
 
     Postings: TypeAlias = dict[int, list[tuple[int, NDArray[np.uint32], NDArray[np.uint8]]]]  # by key: segment, chunks, how often
+    # Segments with the chunks of each that count, the shape's number of each chunk, how many chunks and of what length shapes have;
+    # which chunks have the next one beside them, and of what length they are with their neighbours, by shape.
+    Prepared: TypeAlias = tuple[list[tuple[Segment, NDArray[np.bool_]]], list[NDArray[np.int64]], NDArray[np.int64], NDArray[np.int64],
+                                list[NDArray[np.bool_]], NDArray[np.int64]]
 
 VERSION = "2"  # of chunks, tokens and stems
 TERMS = 64  # of a query: the rarest; of one for what is like a text, those that weigh most there and here
 UNIT = 1024
+LARGE = 200  # chunks of one shape from which on they are a population
+SEEN = 10  # of them in which a word stands from which on it says how common it is
 AROUND = 5  # times as many chunks as are asked for get their surroundings looked at: the best by their own words
 MISSING = "numpy is not installed: pip install 'byref[search]'"
 
@@ -51,6 +59,7 @@ class Bm25:
     def __init__(self, folder: str | None) -> None:
         self._segments = Segments(folder, VERSION)
         self._there = find_spec("numpy") is not None
+        self._last: tuple[Mapping[str, Held], list[Segment], Prepared] | None = None
 
     def applies(self, scope: Scope, query: Query) -> bool:
         return self._there and bool(query.terms) and bool(self._segments.indexed())
@@ -72,12 +81,10 @@ class Bm25:
         for bit, term in enumerate(query.terms):
             by_key.setdefault(key(stem(term.form.decode("utf-8", "surrogatepass"))), []).append(bit)
         places = [0] * len(query.terms)
-        segments = [(segment, _allowed(segment, scope, query)) for segment in self._segments.all()]
-        total, length = 0, 0
+        segments, kinds, sizes, averages, beside, wide = self._prepared(scope, query)
+        total = int(sizes.sum())
         found: Postings = {}
         for number, (segment, mask) in enumerate(segments):
-            total += int(mask.sum())
-            length += int(segment.length[mask].sum(dtype=np.int64))
             for one in by_key:
                 posts, counts = _postings(segment, one)
                 stays = mask[posts]
@@ -87,9 +94,9 @@ class Bm25:
         for one, bits in by_key.items():
             for bit in bits:
                 places[bit] = often.get(one, 0)
-        average = max(1, length // max(1, total))
         scores = [np.zeros(len(segment.blob), np.int64) for segment, _ in segments]
-        heavy = {one: idf(total, count) * max(query.terms[bit].weight for bit in by_key[one]) // AS_IT_IS for one, count in often.items()}
+        heavy = {one: idf(total, _common(lists, kinds, sizes)) * max(query.terms[bit].weight for bit in by_key[one]) // AS_IT_IS
+                 for one, lists in found.items()}
         weights: dict[int, int] = {}
         for one in sorted(often, key=lambda one: (-heavy[one] if query.apart else often[one], one))[:TERMS]:
             if budget.late():
@@ -97,13 +104,32 @@ class Bm25:
             weights[one] = weight = heavy[one]
             for number, posts, counts in found[one]:
                 lengths = segments[number][0].length[posts].astype(np.int64)
-                scores[number][posts] += weight * _saturated(counts.astype(np.int64), lengths, average)
+                scores[number][posts] += weight * _saturated(counts.astype(np.int64), lengths, averages[kinds[number][posts]])
         if not budget.late():
-            _add_surroundings(segments, scores, found, weights, max(1, total), AROUND * budget.hits)
+            _add_surroundings(segments, scores, found, weights, kinds, beside, wide, AROUND * budget.hits)
         hits = _best(segments, scores, found, by_key, scope, budget.hits)
         known = self.indexed()
         searched = frozenset(blob for blob in scope.held if blob in known)
         return Contribution(hits, None if len(searched) == len(scope.held) else searched, not budget.late(), tuple(places))
+
+    def _prepared(self, scope: Scope, query: Query) -> Prepared:
+        """What does not depend on the query's words: as long as neither scope nor index changes it is the same."""
+        import numpy as np
+        there = self._segments.all()
+        known = self._last
+        if known is not None and not query.apart and known[0] is scope.held and len(known[1]) == len(there) and all(
+                one is other for one, other in zip(known[1], there, strict=True)):
+            return known[2]
+        segments = [(segment, _allowed(segment, scope, query)) for segment in there]
+        kinds, names = _kinds(segments, scope)
+        sizes = sum((np.bincount(kind[mask], minlength=names) for kind, (_, mask) in zip(kinds, segments, strict=True)),
+                    np.zeros(names, np.int64))
+        averages = _averages([segment.length.astype(np.int64) * mask for segment, mask in segments], kinds, sizes)
+        beside, lengths = _surroundings(segments)
+        made = segments, kinds, sizes, averages, beside, _averages(lengths, kinds, sizes)
+        if not query.apart:
+            self._last = scope.held, there, made
+        return made
 
     def apply(self, add: Sequence[Added], remove: Sequence[str], cancel: Event) -> None:
         if not self._there:
@@ -128,6 +154,7 @@ class Bm25:
             self._segments.add(made.segment())
 
     def close(self) -> None:
+        self._last = None
         self._segments.close()
 
 
@@ -183,22 +210,64 @@ def idf(total: int, often: int) -> int:
     return result
 
 
-def _saturated(counts: NDArray[np.int64], lengths: NDArray[np.int64], average: int) -> NDArray[np.int64]:
+def _kinds(segments: Sequence[tuple[Segment, NDArray[np.bool_]]], scope: Scope) -> tuple[list[NDArray[np.int64]], int]:
+    """Of each segment's chunks the number of their output's shape, and how many shapes there are."""
+    import numpy as np
+    shapes = {shape: number for number, shape in enumerate(sorted({held.output.shape for held in scope.held.values()}))}
+    of = {blob: shapes[held.output.shape] for blob, held in scope.held.items()}
+    return [np.fromiter((of.get(blob, 0) for blob in segment.blobs), np.int64, len(segment.blobs))[segment.blob]
+            for segment, _ in segments], max(1, len(shapes))
+
+
+def _averages(lengths: Sequence[NDArray[np.int64]], kinds: Sequence[NDArray[np.int64]], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The average length of chunks by shape; where they are few, of all."""
+    import numpy as np
+    sums = np.zeros(len(sizes), np.int64)
+    for length, kind in zip(lengths, kinds, strict=True):
+        sums += np.bincount(kind, length, len(sizes)).astype(np.int64)  # of doubles, exact below 2**53
+    average = max(1, int(sums.sum()) // max(1, int(sizes.sum())))
+    return np.where(sizes >= LARGE, np.maximum(1, sums // np.maximum(1, sizes)), average)
+
+
+def _common(lists: Sequence[tuple[int, NDArray[np.uint32], NDArray[np.uint8]]], kinds: Sequence[NDArray[np.int64]],
+            sizes: NDArray[np.int64]) -> int:
+    """In how many chunks of the scope a word would stand if it were as common everywhere as where it is the most common."""
+    import numpy as np
+    often = sum((np.bincount(kinds[number][posts], minlength=len(sizes)) for number, posts, _ in lists), np.zeros(len(sizes), np.int64))
+    counted = (sizes >= LARGE) & (often >= SEEN)
+    shares = np.where(counted, often * int(sizes.sum()) // np.maximum(1, sizes), 0)
+    return max(int(often.sum()), int(shares.max()))
+
+
+def _saturated(counts: NDArray[np.int64], lengths: NDArray[np.int64], average: NDArray[np.int64]) -> NDArray[np.int64]:
     """BM25's share of a term that stands so often in texts so long, in 1/1024."""
     shares: NDArray[np.int64] = (22 * UNIT * average) * counts // (10 * average * counts + 3 * average + 9 * lengths)
     return shares
 
 
-def _add_surroundings(segments: Sequence[tuple[Segment, NDArray[np.bool_]]], scores: Sequence[NDArray[np.int64]],
-                      found: Postings, weights: Mapping[int, int], total: int, count: int) -> None:
-    """Adds to the best chunks of each segment what they score as one text with their neighbours in the same blob."""
+def _surroundings(segments: Sequence[tuple[Segment, NDArray[np.bool_]]]) -> tuple[list[NDArray[np.bool_]], list[NDArray[np.int64]]]:
+    """Of each segment which chunks have the next one in the same blob, and the length of each that counts with its neighbours there."""
     import numpy as np
-    beside = [segment.blob[1:] == segment.blob[:-1] for segment, _ in segments]
-    length = 0
-    for (segment, mask), same in zip(segments, beside, strict=True):
-        pairs = segment.length[1:].astype(np.int64) + segment.length[:-1]
-        length += int(segment.length[mask].sum(dtype=np.int64)) + int(pairs[same & mask[1:]].sum())
-    average = max(1, length // total)
+    beside, lengths = [], []
+    for segment, mask in segments:
+        same = segment.blob[1:] == segment.blob[:-1]
+        length = segment.length.astype(np.int64)
+        whole = length.copy()
+        whole[1:] += length[:-1] * same
+        whole[:-1] += length[1:] * same
+        beside.append(same)
+        lengths.append(whole * mask)
+    return beside, lengths
+
+
+def _add_surroundings(segments: Sequence[tuple[Segment, NDArray[np.bool_]]], scores: Sequence[NDArray[np.int64]],
+                      found: Postings, weights: Mapping[int, int], kinds: Sequence[NDArray[np.int64]],
+                      beside: Sequence[NDArray[np.bool_]], averages: NDArray[np.int64], count: int) -> None:
+    """Adds to the best chunks of each segment what they score as one text with their neighbours in the same blob.
+
+    beside, averages: of chunks with their neighbours, as prepared.
+    """
+    import numpy as np
     for number, (segment, _) in enumerate(segments):
         own = scores[number]
         chosen = np.flatnonzero(own >= _least(own, count))
@@ -211,7 +280,7 @@ def _add_surroundings(segments: Sequence[tuple[Segment, NDArray[np.bool_]]], sco
                 if where == number:
                     places = np.minimum(np.searchsorted(posts, np.maximum(around, 0).astype(np.uint32)), len(posts) - 1)
                     held = np.where((posts[places] == around) & (around >= 0), counts[places], 0).astype(np.int64).sum(axis=0)
-                    added += weight * _saturated(held, lengths, average)
+                    added += weight * _saturated(held, lengths, averages[kinds[number][chosen]])
         own[chosen] += added
 
 
@@ -248,23 +317,29 @@ def _best(segments: Sequence[tuple[Segment, NDArray[np.bool_]]], scores: Sequenc
     """The best chunks; ties are resolved by time and place before anything is cut."""
     import numpy as np
     rows: list[tuple[int, int, int, int, int, int]] = []
+    best = [own[own >= _least(own, count)] for own in scores]
+    least = _least(np.concatenate(best), count) if best else 1
     for number, own in enumerate(scores):
         segment = segments[number][0]
-        for at in np.flatnonzero(own >= _least(own, count)).tolist():
-            held = scope.held[segment.blobs[int(segment.blob[at])]]
-            rows.append((-int(own[at]), held.age, held.part, int(segment.start[at]), number, at))
+        places = np.flatnonzero(own >= least)
+        for at, score, blob, start in zip(places.tolist(), own[places].tolist(), segment.blob[places].tolist(),
+                                          segment.start[places].tolist(), strict=True):
+            held = scope.held[segment.blobs[blob]]
+            rows.append((-score, held.age, held.part, start, number, at))
     rows.sort()
+    del rows[count:]
+    chosen = np.array([(number, at) for *_, number, at in rows], np.int64).reshape(-1, 2)
+    bits = [0] * len(rows)
+    for one, lists in found.items():
+        own_bits = sum(1 << bit for bit in by_key[one])
+        for number, posts, _ in lists:
+            here = np.flatnonzero(chosen[:, 0] == number)
+            places = np.minimum(np.searchsorted(posts, chosen[here, 1]), len(posts) - 1)
+            for row in here[posts[places] == chosen[here, 1]].tolist():
+                bits[row] |= own_bits
     hits: list[Hit] = []
-    for negative, _, _, start, number, at in rows[:count]:
-        bits = 0
-        for one, lists in found.items():
-            for where, posts, _ in lists:
-                if where == number:
-                    place = int(np.searchsorted(posts, at))
-                    if place < len(posts) and int(posts[place]) == at:
-                        for bit in by_key[one]:
-                            bits |= 1 << bit
+    for (negative, _, _, start, number, at), terms in zip(rows, bits, strict=True):
         segment = segments[number][0]
         span = Span(segment.blobs[int(segment.blob[at])], start, int(segment.end[at]))
-        hits.append(Hit(span, -negative, "words", bits, bits, int(segment.line[at])))
+        hits.append(Hit(span, -negative, "words", terms, terms, int(segment.line[at])))
     return hits

@@ -140,3 +140,13 @@ def test_a_cancel_costs_the_blob_in_work_and_none_before_it(world: Any, folder: 
 
     index.apply([first, second, Added(rest[0].blob, Cancels(b"last words\n" * 9000), "log"), *rest[1:]], (), cancel)
     assert index.indexed() == {first.blob, second.blob}
+
+
+def test_what_is_kept_between_searches_follows_the_scope_and_the_index(world: Any, budget: Budget, folder: str | None) -> None:
+    here, bm25 = world(TEXTS), layer(folder)
+    bm25.apply(here.added("retry", "noise"), (), Event())
+    assert here.names(bm25.search(parse("pool"), here.scope, budget)) == []
+    bm25.apply(here.added("pool"), (), Event())
+    for _ in range(2):
+        assert here.names(bm25.search(parse("pool"), here.scope, budget)) == ["pool"]
+        assert here.names(bm25.search(parse("pool"), here.narrowed("retry"), budget)) == []
