@@ -4,9 +4,10 @@ from __future__ import annotations
 import os
 
 from byref.proxy.contracts import Usage, Verified
-from byref.proxy.errors import Collision, ConfigError, Corrupt, Evicted, Expired, StoreBusy, Unknown
+from byref.proxy.errors import ByrefError, Collision, ConfigError, Corrupt, Evicted, Expired, StoreBusy, Unknown
 from byref.proxy.store.blobs import BlobFile, BlobFolder, FileWriter
 from byref.proxy.store.catalog import PAGE, Catalog, blob_of, fault, number, string, text
+from byref.proxy.store.grouping import Group, Job
 from byref.proxy.store.memo import first_of
 from byref.proxy.store.pending import Pending
 from byref.proxy.store.records import (
@@ -58,6 +59,7 @@ class FileStore:
         self._catalog = Catalog(root, wal, wal + min(wal, max_bytes // 20))
         self._blobs = BlobFolder(root, max_bytes)
         self._pending = Pending()
+        self._group = Group(self._commit_all)
 
     # blobs
 
@@ -87,13 +89,38 @@ class FileStore:
 
     def commit(self, capture: Capture) -> Capture:
         check_ref(capture.ref)
-        now, call = self._clock(), call_values(capture)
         events = [event_values(capture.scope, event) for event in capture.events]
         try:
-            with self._write() as write:
-                return self._commit(write, self._retention(write, now), capture, call, events, now)
+            return self._group.do(Job(capture, call_values(capture), events, self._clock()))
         finally:  # held now, or passed raw: the blobs need no keeping
             self._pending.settle(capture.manifest)
+
+    def _commit_all(self, jobs: Sequence[Job]) -> None:
+        try:
+            with self._write() as write:
+                for job in jobs:
+                    if len(jobs) == 1:
+                        self._commit_one(write, job)
+                    else:
+                        self._commit_apart(write, job)
+        except BaseException as error:
+            for job in jobs:
+                job.fault = job.fault or error
+
+    def _commit_apart(self, write: Write, job: Job) -> None:
+        """One of several: what is wrong with it leaves the others alone."""
+        write.run("SAVEPOINT job")
+        after = len(write.after)
+        try:
+            self._commit_one(write, job)
+        except ByrefError as error:
+            job.fault = error
+            del write.after[after:]
+            write.run("ROLLBACK TO job")
+        write.run("RELEASE job")
+
+    def _commit_one(self, write: Write, job: Job) -> None:
+        job.result = self._commit(write, self._retention(write, job.now), job.capture, job.call, job.events, job.now)
 
     def _commit(self, write: Write, retention: Retention, capture: Capture, call: Values, events: list[Values], now: float) -> Capture:
         scope = text(capture.scope)
