@@ -2,9 +2,10 @@
 
 usage: anytime.py [--every N] [--write]
 
-The documents of labelled.py, each an output, lie among megabytes of logs in one scope, with every index built. How long searches took
-beyond their timebox stands beside how late a bare sleep of 20 ms was in the same run: that is the machine's. --write draws the curves
-into docs/anytime.svg.
+The documents of labelled.py, each an output, lie among megabytes of logs in one scope, with every index built. What the same
+questions find without the logs is printed first: a few questions are harder or easier than all, and one scope than one a collection.
+How long searches took beyond their timebox stands beside how late a bare sleep of 20 ms was in the same run: that is the machine's.
+--write draws the curves into docs/anytime.svg.
 """
 from __future__ import annotations
 
@@ -43,11 +44,9 @@ class Row:
 
 
 def filled(session: Session) -> tuple[dict[str, str], list[Question]]:
-    """Captures everything; key of a document by ref, and the questions."""
+    """Captures the documents; key of each by ref, and the questions."""
     given = labelled()
     keys = {}
-    for number in range(LOGS):
-        session.capture(tool="log", output=log(LOG, number), raw=True)
     for collection in ("python", "help"):
         for key, text in given.documents[collection].items():
             captured: Captured = session.capture(tool="document", output=text, raw=True)
@@ -124,6 +123,12 @@ def main() -> int:
         session = gateway.session("bench")
         keys, questions = filled(session)
         began = time.perf_counter()
+        gateway.indexes.build(session.scope)
+        alone = measured(session, keys, questions[::given.every], BOXES[-1])
+        print("the documents alone, all of them in one scope: " + ", ".join(f"{tag} {value:.3f}" for tag, value in alone.quality.items())
+              + f" at {BOXES[-1]} ms")
+        for number in range(LOGS):
+            session.capture(tool="log", output=log(LOG, number))  # of the shape that it has
         gateway.indexes.build(session.scope)
         print(f"{len(keys)} documents among {LOGS * LOG / 1e6:.0f} MB of logs, indexed in {time.perf_counter() - began:.0f} s")
         for question in questions[:5]:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from byref.layers.bm25 import idf, layer, stem
-from byref.layers.contract import Added, Budget
+from byref.layers.contract import Added, Budget, Held, Scope
+from byref.proxy.contracts import Output
 from byref.proxy.query import parse
 from byref.proxy.store.source import BytesSource
 
@@ -150,3 +151,23 @@ def test_what_is_kept_between_searches_follows_the_scope_and_the_index(world: An
     for _ in range(2):
         assert here.names(bm25.search(parse("pool"), here.scope, budget)) == ["pool"]
         assert here.names(bm25.search(parse("pool"), here.narrowed("retry"), budget)) == []
+
+
+def test_logs_do_not_make_the_words_of_prose_rare(world: Any, budget: Budget) -> None:
+    prose = {f"p{n}": f"the text of it says what the thing number{n} is and how the rest of it goes\n" for n in range(240)}
+    prose["wanted"] = "retry delay\n"
+    prose["the"] = "the the the\n"
+    log = "".join(f"12:00:{n:05} INFO worker took {n} ms, retry ok\n" for n in range(9000))
+    here = world({**prose, "log": log})
+    held = {blob: one if here.name_of[blob] != "log" else _of_shape(one, "log") for blob, one in here.scope.held.items()}
+    scope = Scope("s", [one.output for one in held.values()], held, here.open, False, here.scope.total)
+    bm25 = layer(None)
+    bm25.apply(here.added(), (), Event())
+    found = bm25.search(parse("the delay"), scope, budget)
+    scores = {here.name_of[hit.span.blob]: hit.score for hit in reversed(found.hits)}
+    assert scores["wanted"] > 5 * scores["the"], "it stands in nearly every text, so it says little, however many lines of logs lack it"
+
+
+def _of_shape(held: Held, shape: str) -> Held:
+    one = held.output
+    return Held(held.blob, held.size, Output(one.seq, one.ref, one.manifest, one.signature, one.captured, shape), held.age, held.part)
