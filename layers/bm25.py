@@ -59,6 +59,7 @@ class Bm25:
     def __init__(self, folder: str | None) -> None:
         self._segments = Segments(folder, VERSION)
         self._there = find_spec("numpy") is not None
+        self._shapes: tuple[Mapping[str, Held], dict[str, int], int] | None = None
         self._last: tuple[Mapping[str, Held], list[Segment], Prepared] | None = None
 
     def applies(self, scope: Scope, query: Query) -> bool:
@@ -121,7 +122,9 @@ class Bm25:
                 one is other for one, other in zip(known[1], there, strict=True)):
             return known[2]
         segments = [(segment, _allowed(segment, scope, query)) for segment in there]
-        kinds, names = _kinds(segments, scope)
+        shapes, names = self._shapes_of(scope)
+        kinds = [np.fromiter((shapes.get(blob, 0) for blob in segment.blobs), np.int64, len(segment.blobs))[segment.blob]
+                 for segment, _ in segments]
         sizes = sum((np.bincount(kind[mask], minlength=names) for kind, (_, mask) in zip(kinds, segments, strict=True)),
                     np.zeros(names, np.int64))
         averages = _averages([segment.length.astype(np.int64) * mask for segment, mask in segments], kinds, sizes)
@@ -130,6 +133,14 @@ class Bm25:
         if not query.apart:
             self._last = scope.held, there, made
         return made
+
+    def _shapes_of(self, scope: Scope) -> tuple[Mapping[str, int], int]:
+        """The number of each blob's shape, and how many there are; a scope is searched again and again."""
+        known = self._shapes
+        if known is None or known[0] is not scope.held:
+            numbers = {shape: number for number, shape in enumerate(sorted({held.output.shape for held in scope.held.values()}))}
+            known = self._shapes = scope.held, {blob: numbers[held.output.shape] for blob, held in scope.held.items()}, max(1, len(numbers))
+        return known[1:]
 
     def apply(self, add: Sequence[Added], remove: Sequence[str], cancel: Event) -> None:
         if not self._there:
@@ -208,15 +219,6 @@ def idf(total: int, often: int) -> int:
             value >>= 1
             result |= 1
     return result
-
-
-def _kinds(segments: Sequence[tuple[Segment, NDArray[np.bool_]]], scope: Scope) -> tuple[list[NDArray[np.int64]], int]:
-    """Of each segment's chunks the number of their output's shape, and how many shapes there are."""
-    import numpy as np
-    shapes = {shape: number for number, shape in enumerate(sorted({held.output.shape for held in scope.held.values()}))}
-    of = {blob: shapes[held.output.shape] for blob, held in scope.held.items()}
-    return [np.fromiter((of.get(blob, 0) for blob in segment.blobs), np.int64, len(segment.blobs))[segment.blob]
-            for segment, _ in segments], max(1, len(shapes))
 
 
 def _averages(lengths: Sequence[NDArray[np.int64]], kinds: Sequence[NDArray[np.int64]], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
