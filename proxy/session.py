@@ -200,7 +200,15 @@ class Session:
         """Where something stands in the outputs of this scope, or in those of refs. See `byref.proxy.searching.search`.
 
         like: instead of a query, a ref and an address, as `rk7f3qmab2x L10-20`: places that are like it. Raises for it what `fetch` raises.
+        layers: also `native:NAME`, which asks an upstream's own search and stores what it answers.
         """
+        if layers is not None and any(name.startswith("native:") for name in layers):
+            from byref.proxy.discover import load
+            asked: Found = load("frontends", "native").search(
+                self, query, refs, layers, timebox_ms, tool=tool, signature=signature, outcome=outcome, kind=kind, since=since,
+                session=session, k=k, max_tokens=max_tokens, emphasis=emphasis, explain=explain, weights=weights, profile=profile,
+                like=like)
+            return asked
         from byref.proxy.reader import search, stretch
         place = None if like is None else stretch(self.gateway.store, self.scope, *(like.split(None, 1) or [""]))
         found = search(self.gateway.store, self.scope, query, refs, tool=tool, signature=signature, outcome=outcome, kind=kind, since=since,

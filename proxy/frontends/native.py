@@ -8,16 +8,19 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Thread
+from typing import Any
 
 from byref.proxy import config
 from byref.proxy.errors import ByrefError, Invalid
 from byref.proxy.frontends.tools import engine
 from byref.proxy.frontends.tools.python import shared
 from byref.proxy.operations import Adapter
+from byref.proxy.searching import Found, Ran
 from byref.proxy.session import Session
 
 PREFIX = "native:"
 LONGEST = 400  # characters of a query that an API is asked for
+SHARE = 0.5  # of the timebox
 
 
 @dataclass(slots=True)
@@ -72,3 +75,24 @@ def _asked(session: Session, one: Native, of: Adapter, query: str) -> None:
         one.note = str(fault)[:120]
     except Exception as fault:  # a layer that fails costs its own contribution alone
         one.note = session.gateway.faults.add(one.name, fault)[:120]
+
+
+def search(here: Session, query: str, refs: Sequence[str] | None, layers: Sequence[str], timebox_ms: int, **rest: Any) -> Found:
+    """A search of `Session.search` in which some layers are upstreams: these for half of the timebox at most, then what is held.
+
+    Where no other layer is named, only in what the upstreams answered, by all layers there are.
+    """
+    names = [name for name in layers if name.startswith(PREFIX)]
+    others = [name for name in layers if not name.startswith(PREFIX)]
+    began = time.monotonic()
+    told = ask(here, names, query, timebox_ms / 1000 * SHARE)
+    left = max(1, timebox_ms - int(1000 * (time.monotonic() - began)))
+    answered = [ref for one in told for ref in one.refs]
+    if not others and refs is None:
+        refs = answered
+    found = here.search(query, refs, layers=others or None, timebox_ms=left, **rest)
+    ran = tuple(Ran(one.name, one.status, one.hits, one.note) for one in told)
+    said = ", ".join(f"{one.name} {' '.join(one.refs)}" if one.status == "ran" else f"{one.name} aborted: {one.note}" for one in told)
+    text = f"{found.text.removesuffix(chr(10)).removesuffix(']')}; {said}]\n"
+    return Found(found.query, found.hits, (*ran, *found.layers), found.uncovered, found.outputs, found.searched, found.filters, text,
+                 found.explanation)

@@ -52,3 +52,17 @@ def test_only_what_has_a_search_of_its_own_can_be_named(session: byref.Session) 
     for name in ("native:grep", "native:nothing", "native:"):
         with pytest.raises(Invalid, match="no layer"):
             ask(session, [name], "a", 1)
+
+
+def test_a_search_that_names_it_finds_what_it_answered_and_says_so(server: Recorded, session: byref.Session) -> None:
+    session.capture(tool="shell", output="late interaction retrieval stood here before\n")
+    alone = session.search("late interaction retrieval", layers=["native:openalex"], timebox_ms=60_000)
+    assert {hit.tool for hit in alone.hits} == {"openalex"} and (alone.layers[0].name, alone.layers[0].status) == ("native:openalex", "ran")
+    assert "native:openalex r" in alone.text
+    beside = session.search("late interaction retrieval", layers=["native:openalex", "text"], timebox_ms=60_000)
+    assert {hit.tool for hit in beside.hits} == {"openalex", "shell"}
+    server.fail[:] = [(500, {})] * 3
+    broken = session.search("late interaction retrieval", layers=["native:openalex", "text"], timebox_ms=20_000)
+    assert broken.hits and "native:openalex aborted" in broken.text
+    with pytest.raises(Invalid, match="no layer"):
+        session.search("a", layers=["native:nothing"])
