@@ -22,6 +22,9 @@ _WIDE = 1600  # bytes around a hit within which they are looked for
 _SHORT = 300  # bytes of a line around a hit
 _STEP = 120  # bytes around a piece of a long line that stand for one line around
 _HEAD = 24  # tokens of the line above an excerpt
+HEAD = 8  # of one that says no more than an address
+UNSEEN = "unseen"  # signal of what no layer found, and no view of the context showed
+SHOWN = "shown"  # signal of a hit that the context was shown before: its address is told, its text is not said again
 _FIRST = ("regex", "exact", "words")  # signals that are named before others
 _NO_SIGNS = {ord("«"): "<", ord("»"): ">", ord("\n"): " "}
 _NOT_UTF8 = re.compile("[\ud800-\udfff]")
@@ -33,7 +36,7 @@ class Hit:
     """One place. address: for fetch with ref, the part in it where the output has several. signals: what found it.
 
     terms: tokens of the query that stand there. age: how many outputs of the scope that were searched are newer. score:
-    comparable within one answer. bps: 10,000 for the exact text or call, 5,000 for words, both 15,000. rank: among all places.
+    comparable within one answer. bps: 10,000 for the exact text or call, 5,000 for words, both 15,000. rank: among all places, 0 for none.
     """
 
     ref: str
@@ -68,11 +71,11 @@ class Place(NamedTuple):
         return _ESCAPES.sub("", project(to_text(self.source.read(start, end))))
 
 
-def fitting(ranked: Sequence[Place], query: Query, k: int, room: int) -> tuple[tuple[Hit, ...], str]:
-    """As many hits as there is room for, each with as many lines around it as leave room for all."""
+def fitting(ranked: Sequence[Place], query: Query, k: int, room: int, alone: bool = False) -> tuple[tuple[Hit, ...], str]:
+    """As many hits as there is room for, each with as many lines around it as leave room for all; with none where alone."""
     hits: tuple[Hit, ...] = ()
     shown = ""
-    for around in _AROUND:
+    for around in _AROUND[-1:] if alone else _AROUND:
         hits, shown, all_fit = _shown(ranked, query, k, room, around)
         if all_fit:
             break
@@ -99,7 +102,7 @@ def _shown(ranked: Sequence[Place], query: Query, k: int, room: int, around: int
             continue
         start, end, above, below = _span(place, around, beside, stretch)
         block = next((block for block in beside if block.touches(start, end, unit)), None)
-        cost = estimate(place.text(start, end)) + 1
+        cost = 0 if SHOWN in place.signals else estimate(place.text(start, end)) + 1
         if block is None:
             there = blocks[-1].place.output.ref if blocks else ""
             name = place.output.manifest.parts[place.part].name
@@ -122,8 +125,9 @@ def _shown(ranked: Sequence[Place], query: Query, k: int, room: int, around: int
             block.widen(start, end, unit.line - above, unit.last + below)
         block.join(place)
     hits = tuple(block.hit(query) for block in blocks)
-    befores = ("", *(hit.ref for hit in hits))
-    return hits, "".join(f"{_head(hit, before)}{hit.excerpt}\n" for hit, before in zip(hits, befores, strict=False)), all_fit
+    befores = (None, *hits)
+    return hits, "".join(f"{_head(hit, before)}{'' if SHOWN in hit.signals else hit.excerpt + chr(10)}"
+                         for hit, before in zip(hits, befores, strict=False)), all_fit
 
 
 class Block:
@@ -149,7 +153,8 @@ class Block:
     def hit(self, query: Query) -> Hit:
         place = self.place
         output = place.output
-        signals = tuple(sorted(self.signals, key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name)))
+        told = self.signals.keys() - {UNSEEN} or {UNSEEN}
+        signals = tuple(sorted(told, key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name)))
         address = f"b{self.start}-{self.end}"
         if place.unit.line:
             address = f"L{self.first}" if self.first == self.last else f"L{self.first}-{self.last}"
@@ -166,11 +171,11 @@ def unmarked(text: str) -> str:
     return _NOT_UTF8.sub("\ufffd", MARKER.sub(lambda m: "<" + m[0][1:], text))
 
 
-def _head(hit: Hit, before: str) -> str:
-    """The line above an excerpt; ref, tool and age where they are others than above."""
+def _head(hit: Hit, before: Hit | None) -> str:
+    """The line above an excerpt; ref, tool, age and signals where they are others than above."""
     signs = "+".join(hit.signals)
-    if hit.ref == before:
-        return f"«{hit.address} {signs}»\n"
+    if before is not None and hit.ref == before.ref:
+        return f"«{hit.address}»\n" if hit.signals == before.signals else f"«{hit.address} {signs}»\n"
     newer = f", {hit.age} newer" if hit.age else ""
     tool = hit.tool[:40].translate(_NO_SIGNS)
     return f"«{hit.ref} {hit.address} {signs} of {tool}{newer}»\n"

@@ -214,6 +214,7 @@ class Gateway:
         self._note(session, mark, ref)
         if memory is not None:
             memory.add(store.tick(session.context), view.lines, terms)
+            memory.give(ref, view.gaps)
         for part in raws:
             part.settle(store)
         return Captured(raws, view, ref, call.exit_code, call.is_error, warning)

@@ -21,6 +21,7 @@ from byref.proxy.query import AS_IT_IS, parse
 from byref.proxy.rephrasing import Forms
 from byref.proxy.signature import tool_kind
 from byref.proxy.text import check_ref, estimate
+from byref.proxy.unseen import unseen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,9 +33,11 @@ if TYPE_CHECKING:
     from byref.proxy.contracts import Json, Output, Store
     from byref.proxy.likeness import Stretch
     from byref.proxy.query import Query
+    from byref.proxy.unseen import Given
 
 LIMIT = 5000  # outputs of one search that a session or a signature narrows
 _SHORTEST = 60  # tokens of a hit, roughly: no more of them are looked into than an answer can hold
+_CUT = 100  # best hits of a layer that are ranked for candidates, and where time is over
 HITS = 50  # where neither k nor the size bounds them before
 MAX_TOKENS = 1200
 LEAST = 100  # tokens: a head, a line, and what ran
@@ -43,11 +46,11 @@ OUTCOMES = ("success", "failure")
 EMPHASES = tuple(fusion.EMPHASES)
 PROFILES = fusion.PROFILES
 _NOT_THROUGH = ("names", "fuzzy")  # layers that do not look through outputs
-_MISSED = 12  # tokens that are named as not found
-
-
-_CUT = 200  # best hits of a layer that are ranked for candidates, and where time is over
 _TWINS = 3  # outputs that are named as holding the very same
+_MISSED = 12  # tokens that are named as not found
+_OF_MANY = 4  # the same where far more are not: such a query is prose
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """The answer of a search. hits: best first. layers: what became of each. uncovered: tokens of the query found nowhere.
@@ -87,7 +90,7 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
            timebox_ms: int = 1000, k: int | None = None, max_tokens: int = MAX_TOKENS, layers: Sequence[str] | None = None,
            emphasis: str = "balanced", profile: str = fusion.CASCADE, explain: bool = False,
            weights: Mapping[str, float] | None = None, like: Stretch | None = None, indexes: Indexes | None = None,
-           clock: Callable[[], float] = time.monotonic) -> Found:
+           given: Given | None = None, clock: Callable[[], float] = time.monotonic) -> Found:
     """Where a text, a pattern between slashes, or words stand in the outputs of a scope, or in those of refs.
 
     tool, signature, outcome (success, failure), kind (a shape's name), since (a ref: what came after it) and session
@@ -97,8 +100,8 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
     the query weigh, 1 being as they are and 0 as if they were not asked for. like: instead of a query, the stretch of an output that
     places are to be like; it is none of them, and a near-duplicate has the signal `duplicate`.
     indexes: of the store; without them nothing is indexed,
-    and only layers that need none find anything. Raises a `Miss` for a ref
-    that cannot be read and `Invalid` for a filter, bound or weight that is none; a query raises nothing.
+    and only layers that need none find anything. given: what the caller's context was shown, where that is proven. Raises a `Miss`
+    for a ref that cannot be read and `Invalid` for a filter, bound or weight that is none; a query raises nothing.
     """
     if outcome not in (None, *OUTCOMES):
         raise Invalid(f"outcome is success or failure, not {str(outcome)[:20]!r}")
@@ -144,13 +147,15 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
     searched = _searched(view, answers)
     ran = tuple(_ran(answer, view) for answer in answers)
     room = max_tokens - _room(query, missed, ran) - sum(map(estimate, forms.notes))
-    hits, shown = fitting(places(ranked, view, whole, counts, limit), query, min(k or HITS, HITS) if k is None else k, room)
+    found = places(ranked, view, whole, counts, limit)
+    rest = None if given is None or like is not None else unseen(ranked, found, view, query, given, room)
+    hits, shown = fitting(found if rest is None else rest, query, min(k or HITS, HITS) if k is None else k, room, rest is not None)
     tail = _tail(query, ran, missed, len(hits), len(view.outputs), searched, filters, () if like is None else likeness.twins(like, view),
                  forms.notes)
     if indexes is not None and not view.named:
-        indexes.used(scope, [ranked[hit.rank - 1].hit.span.blob for hit in hits])
+        indexes.used(scope, [ranked[hit.rank - 1].hit.span.blob for hit in hits if hit.rank])
     explanation = ranking.explanation(
-        query, emphasis, answers, [(ranked[hit.rank - 1], hit.ref, hit.address) for hit in hits], profile) if explain else None
+        query, emphasis, answers, [(ranked[hit.rank - 1], hit.ref, hit.address) for hit in hits if hit.rank], profile) if explain else None
     asked = query.whole if like is None else f"like {like.ref} {like.address}".rstrip()
     return Found(asked, hits, ran, missed, len(view.outputs), searched, filters, shown + tail, explanation)
 
@@ -241,7 +246,8 @@ def _room(query: Query, missed: Sequence[str], ran: Sequence[Ran]) -> int:
 
 
 def _short(missed: Sequence[str]) -> list[str]:
-    return [token if len(token) <= 40 else token[:37] + "..." for token in missed[:_MISSED]]
+    named = missed[:_MISSED] if len(missed) <= 2 * _MISSED else missed[:_OF_MANY]
+    return [token if len(token) <= 40 else token[:37] + "..." for token in named]
 
 
 def _tail(query: Query, ran: Sequence[Ran], missed: Sequence[str], shown: int, outputs: int, searched: int,
@@ -258,13 +264,14 @@ def _tail(query: Query, ran: Sequence[Ran], missed: Sequence[str], shown: int, o
     if query.fault:
         told.append("no RE2 pattern, so searched as text")
     told += notes
+    if twins:
+        told.append("the very same in " + " ".join(twins[:_TWINS]) + (f" and {len(twins) - _TWINS} more" if len(twins) > _TWINS else ""))
     if query.weights:
         told.append("weights " + " ".join(f"{word[:40]} {weight / AS_IT_IS:g}" for word, weight in query.weights[:_MISSED]))
     if filters:
         told.append("only " + ", ".join(f"{name} {value[:60]}" for name, value in filters.items()))
-    if twins:
-        told.append("the very same in " + " ".join(twins[:_TWINS]) + (f" and {len(twins) - _TWINS} more" if len(twins) > _TWINS else ""))
     if missed:
-        rest = len(missed) - _MISSED
-        told.append("nowhere: " + " ".join(_short(missed)) + (f" and {rest} more" if rest > 0 else ""))
+        named = _short(missed)
+        rest = len(missed) - len(named)
+        told.append("nowhere: " + " ".join(named) + (f" and {rest} more" if rest > 0 else ""))
     return f"[{'; '.join(told)}]\n"

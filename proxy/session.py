@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from byref.proxy.captured import Captured
-    from byref.proxy.contracts import Layout
+    from byref.proxy.contracts import Gap, Layout
     from byref.proxy.gateway import Gateway
     from byref.proxy.intake import Output
     from byref.proxy.reader import Found, Page, Status
@@ -32,7 +32,7 @@ class Memory:
     copies. That leaves look-ups at the speed of a plain dictionary where calls follow one another.
     """
 
-    __slots__ = ("_flying", "_hashed_lines", "_hashed_terms", "_lines", "_lock", "_terms", "known", "tick")
+    __slots__ = ("_flying", "_hashed_lines", "_hashed_terms", "_lines", "_lock", "_terms", "gaps", "known", "tick")
 
     def __init__(self) -> None:
         self._lock = allocate_lock()
@@ -43,6 +43,7 @@ class Memory:
         self._terms: dict[str, int] = {}
         self._hashed_lines: dict[bytes, int] = {}
         self._hashed_terms: dict[bytes, int] = {}
+        self.gaps: dict[str, tuple[Gap, ...]] = {}  # of the last view of each ref that was given here
 
     def load(self, rows: Sequence[tuple[int, bytes, bytes]]) -> None:
         """Takes in views of other processes: rows of `Store.shown` that are not known here."""
@@ -81,9 +82,18 @@ class Memory:
             for held, new in ((self._lines, lines), (self._terms, terms)):
                 held.update(dict.fromkeys(new, tick))
 
+    def give(self, ref: str, gaps: tuple[Gap, ...]) -> None:
+        """A view of an output was returned, which left these out."""
+        with self._lock:
+            self.gaps.pop(ref, None)
+            self.gaps[ref] = gaps
+            if len(self.gaps) > WINDOW:
+                del self.gaps[next(iter(self.gaps))]
+
     def forget(self) -> None:
         """The context was compacted: nothing counts as shown any more."""
         with self._lock:
+            self.gaps = {}
             self._lines, self._terms, self._hashed_lines, self._hashed_terms = {}, {}, {}, {}
 
 
@@ -211,9 +221,16 @@ class Session:
             return asked
         from byref.proxy.reader import search, stretch
         place = None if like is None else stretch(self.gateway.store, self.scope, *(like.split(None, 1) or [""]))
-        found = search(self.gateway.store, self.scope, query, refs, tool=tool, signature=signature, outcome=outcome, kind=kind, since=since,
-                       session=session, timebox_ms=timebox_ms, k=k, max_tokens=max_tokens, layers=layers, emphasis=emphasis,
-                       explain=explain, weights=weights, like=place, profile=profile, indexes=self.gateway.indexes)
+        memory = self.gateway.memory(self.context) if self.proven and refs is not None else None
+        given = None if memory is None else (memory.enter(memory.tick), memory.gaps.get)
+        try:
+            found = search(self.gateway.store, self.scope, query, refs, tool=tool, signature=signature, outcome=outcome, kind=kind,
+                           since=since, session=session, timebox_ms=timebox_ms, k=k, max_tokens=max_tokens, layers=layers,
+                           emphasis=emphasis, explain=explain, weights=weights, like=place, profile=profile, indexes=self.gateway.indexes,
+                           given=given)
+        finally:
+            if memory is not None:
+                memory.leave()
         self.gateway.searched(self, found)
         return found
 

@@ -115,3 +115,11 @@ def test_a_pattern_finds_in_windows_what_it_finds_in_the_whole(pattern: str) -> 
             starts.setdefault(low)
             done = text.find("\n", match.end() - 1) + 1
     assert [unit.start for unit in found(text, pattern).units] == list(starts)[:1000]
+
+
+def test_a_text_is_cut_whole_into_lines_and_pieces_of_long_ones() -> None:
+    from byref.proxy.scanning import cut
+    data = b"one\n\n" + b"word, " * 400 + b"\nlast"
+    units = list(cut(data))
+    assert b"".join(data[start:end] + b"\n" * (end < len(data) and data[end] == 10) for start, end, _, _ in units) == data
+    assert [whole for _, _, whole, _ in units].count(True) == 3 and sum(first for _, _, _, first in units) == 4
