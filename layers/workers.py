@@ -4,6 +4,7 @@ Nobody waits for these threads: a process ends while they work, a fork begins wi
 """
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from _thread import start_new_thread
@@ -27,6 +28,7 @@ _idle: list[SimpleQueue[Work]] = []  # one queue a waiting thread; append and po
 _lock = Lock()
 _prompt = 0  # how many asked for short turns
 _before = 0.0
+_collects = True
 
 
 def start(work: Work) -> None:
@@ -87,12 +89,16 @@ class _Over:
 
 @contextmanager
 def prompt() -> Iterator[None]:
-    """Threads take short turns meanwhile. Python has one interval for the process: it is put back when the last one is through."""
-    global _prompt, _before
+    """Threads take short turns meanwhile, and none is stopped for the tens of milliseconds that collecting a large heap's garbage takes.
+
+    Python has one interval and one collector for the process: both are put back when the last one is through.
+    """
+    global _prompt, _before, _collects
     with _lock:
         if not _prompt:
-            _before = sys.getswitchinterval()
+            _before, _collects = sys.getswitchinterval(), gc.isenabled()
             sys.setswitchinterval(min(TURN, _before))
+            gc.disable()
         _prompt += 1
     try:
         yield
@@ -100,7 +106,13 @@ def prompt() -> Iterator[None]:
         with _lock:
             _prompt -= 1
             if not _prompt:
-                sys.setswitchinterval(_before)
+                _put_back()
+
+
+def _put_back() -> None:
+    sys.setswitchinterval(_before)
+    if _collects:
+        gc.enable()
 
 
 def _forked() -> None:
@@ -110,7 +122,7 @@ def _forked() -> None:
     _lock = Lock()
     if _prompt:
         _prompt = 0
-        sys.setswitchinterval(_before)
+        _put_back()
 
 
 os.register_at_fork(after_in_child=_forked)

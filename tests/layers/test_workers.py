@@ -1,6 +1,7 @@
 """Warm threads: used again, replaced where they hang, and in nobody's way at a fork or at the end."""
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -64,8 +65,15 @@ def test_turns_are_short_while_anybody_searches_and_then_as_before() -> None:
     with workers.prompt():
         with pytest.raises(ZeroDivisionError), workers.prompt():
             raise ZeroDivisionError
-        assert sys.getswitchinterval() == pytest.approx(workers.TURN)
-    assert sys.getswitchinterval() == before
+        assert sys.getswitchinterval() == pytest.approx(workers.TURN) and not gc.isenabled()
+    assert sys.getswitchinterval() == before and gc.isenabled()
+    gc.disable()
+    try:
+        with workers.prompt():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
 
 
 def test_a_process_ends_while_a_thread_hangs() -> None:
@@ -84,7 +92,7 @@ def test_a_forked_process_has_threads_of_its_own_and_long_turns() -> None:
             try:
                 done = Event()
                 workers.start(done.set)
-                code = 0 if done.wait(10) and sys.getswitchinterval() == before else 2
+                code = 0 if done.wait(10) and sys.getswitchinterval() == before and gc.isenabled() else 2
             finally:
                 os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
