@@ -1,8 +1,9 @@
 """What a branch adds to the order of places within one tier, by profile. Pure, in whole numbers.
 
-cascade (the default): words and meaning choose, late interaction orders. Words and vectors are fused by scores and not by ranks, each
-as a share of the best that its layer gave (Bruch, Gai, Ingber: An Analysis of Fusion Functions for Hybrid Retrieval, TOIS 2023): over
-the sets of `bench/retrieval.py` that was better than ranks in every one. Of several layers of one signal the best counts.
+cascade (the default): words and vectors choose, late interaction orders, and what it alone found comes after that. Words and vectors
+are fused by scores and not by ranks, each as a share of the best that its layer gave (Bruch, Gai, Ingber: An Analysis of Fusion
+Functions for Hybrid Retrieval, TOIS 2023): over the sets of `bench/retrieval.py` that was better than ranks in every one. Of several
+layers of one signal the best counts.
 rrf: reciprocal rank fusion (Cormack, Clarke, Büttcher, SIGIR 2009): 1 / (60 + rank), the first 20 of each branch, all added.
 weighted: `weighted`.
 """
@@ -56,7 +57,8 @@ def fused(profile: str, emphasis: str, added: Iterable[tuple[str, int]], late: b
     if not late:
         return rest
     most = WHOLE * (sum(EMPHASES[emphasis].values()) + OTHER)
-    return FINE * max((count for signal, count in best.items() if of_late(signal)), default=0) + min(FINE - 1, FINE * rest // most)
+    order = max((count for signal, count in best.items() if of_late(signal)), default=0)
+    return FINE * order + min(FINE - 1, FINE * rest // most) if rest else order
 
 
 def of_late(signal: str) -> bool:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byref.layers.fusion import CASCADE, EMPHASES, FINE, PROFILES, RECIPROCAL, STEPS, fused, of_late, points
+from byref.layers.fusion import CASCADE, EMPHASES, PROFILES, RECIPROCAL, STEPS, fused, of_late, points
 from byref.layers.weighted import SYNONYM
 
 
@@ -19,8 +19,10 @@ def test_in_the_cascade_a_branch_adds_its_share_of_the_best_score_and_of_two_of_
 def test_late_interaction_goes_before_all_else_and_its_ties_go_by_the_rest() -> None:
     assert points(CASCADE, "balanced", "late", "late", 1, 5000, 5000, "original") == STEPS
     most = [(signal, 10_000 * weight) for signal, weight in EMPHASES["balanced"].items()]
-    assert fused(CASCADE, "balanced", [("late", 10), *most], True) < fused(CASCADE, "balanced", [("late", 11)], True)
-    assert fused(CASCADE, "balanced", [("late", 10), ("words", 9000)], True) > fused(CASCADE, "balanced", [("late", 10)], True) == 10 * FINE
+    assert fused(CASCADE, "balanced", [("late", 10), *most], True) < fused(CASCADE, "balanced", [("late", 11), ("static", 1)], True)
+    least = fused(CASCADE, "balanced", [("late", 10), ("static", 1)], True)
+    assert fused(CASCADE, "balanced", [("late", 10), ("words", 9000)], True) > least
+    assert fused(CASCADE, "balanced", [("late", STEPS)], True) < least, "what late interaction alone found was chosen by nobody"
     assert of_late("late") and of_late("late-other") and not of_late("later")
 
 

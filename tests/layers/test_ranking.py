@@ -172,6 +172,10 @@ def test_nothing_is_refined_where_the_string_asked_for_stands_or_one_place_stand
     near = answer("bm25", Hit(Span(a, 0, 40), 90, "words", 1, 1), Hit(Span(b, 0, 40), 80, "words", 1, 1))
     given = candidates(query, here.scope, [near], "balanced")
     assert not given.settled and [hit.span.blob for hit in given.hits] == [a, b]
+    spans = (Span(a, 0, 40), 90), (Span(a, 50, 90), 80), (Span(b, 0, 40), 45)
+    far = answer("bm25", *(Hit(span, score, "words", 1, 1) for span, score in spans))
+    assert "no doubt" in candidates(query, here.scope, [far], "balanced").settled
+    assert not candidates(query, here.scope, [answer("bm25", *far.contribution.hits[:2])], "balanced").settled
 
 
 def test_the_weighted_profile_needs_facts_and_says_every_factor(world: Any) -> None:
