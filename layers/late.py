@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 QUIET = 0.3  # seconds without a search of this layer after which building goes on: both need the same processor
 PATIENCE = 20  # times that it is put off for it
 RATE = 4  # tokens a microsecond that are scored
-KNOBS = Knobs()  # as measured by bench/knobs.py
+KNOBS = Knobs()  # int8 alone: the one saving that lost nothing in any set of bench/knobs.py
 
 
 def layer(folder: str | None) -> Late:
