@@ -176,7 +176,7 @@ def main() -> int:
         began = time.perf_counter()
         view = gateway.indexes.everything(session.scope)
         for layer in orchestrator.layers:
-            if layer.name in INDEXED:
+            if layer.name in INDEXED and not layer.status(view).missing:
                 layer.apply([Added(one.blob, view.open(one.blob), one.output.shape) for one in view.held.values()], (), Event())
         print(f"{len(view.outputs)} outputs, indexed in {time.perf_counter() - began:.0f} s; "
               f"bars: p99 {BARS['idle']} ms idle, {BARS['busy']} with {BUSY} busy processes")

@@ -110,7 +110,7 @@ class Bm25:
             _add_surroundings(segments, scores, found, weights, kinds, beside, wide, AROUND * budget.hits)
         hits = _best(segments, scores, found, by_key, scope, budget.hits)
         known = self.indexed()
-        searched = frozenset(blob for blob in scope.held if blob in known)
+        searched = known.intersection(scope.held)
         return Contribution(hits, None if len(searched) == len(scope.held) else searched, not budget.late(), tuple(places))
 
     def _prepared(self, scope: Scope, query: Query) -> Prepared:
