@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 LONG = 12  # tokens of a query from which on it says what is wanted rather than what stands there
 LARGEST = 256 << 10  # bytes of outputs that are looked through
 # Measured by `python bench/es1.py FILE --set NAME=VALUE`: more of `LEAST` and `RISE` is less found for fewer tokens.
-LEAST = 50  # new terms for 1,000 tokens, at least
+LEAST = 60  # new terms for 1,000 tokens, at least
 RISE = 160  # and so many more for each 1,000 tokens that the answer has by then: the longer, the more has to be in it
 FOUND = 1000  # thousandths by which the best place that the layers found counts more; the others by their share of its score
 
