@@ -54,7 +54,8 @@ def bill(replayed: Iterable[Replayed], prices: Prices, fetched: int | None = Non
     found = Bill()
     for each in replayed:
         found.rest += each.context * prices.keep(each.requests - 1)
-        found.rest += sum(n * (prices.output + prices.keep(later)) for n, later in each.said)
+        # The next request is the first to send an answer; nothing sends the last.
+        found.rest += sum(n * (prices.output + (prices.keep(later - 1) if later else 0.0)) for n, later in each.said)
         sizes = {outcome.evidence.index: outcome.raw for outcome in each.outcomes}
         for outcome in each.outcomes:
             later = outcome.evidence.later

@@ -10,6 +10,10 @@ brings, P those of the prefix, T the number of later requests, o the output toke
 
 p is the expected number of extra requests, a fetch or the call made again, that the view brings about. The formulas follow from
 how providers bill prompt caching: a token is written once at w, and each request reads the whole prefix at r.
+
+Three regimes of caches go by these formulas: none (r = w = 1), a provider's (list prices of reads and writes), and one of your own
+that still holds a prefix with probability h. There a later request reads at r where it hits and writes again at w where it does not,
+so that its r is h r + (1 - h) w (`Prices.hitting`). `byref.proxy.ledger.requests` bills the same request by request.
 """
 from __future__ import annotations
 
@@ -30,6 +34,11 @@ class Prices:
     def keep(self, later: int) -> float:
         """K: the price of one token that is sent and then read by so many later requests."""
         return self.write + self.read * later
+
+    def hitting(self, probability: float) -> Prices:
+        """The expected prices where a cache still holds the prefix with this probability; where it does not, all is written again."""
+        read = probability * self.read + (1 - probability) * self.write
+        return Prices(f"{self.name}, {probability:.0%} hits", read, self.write, self.output)
 
     def extra(self, *, prefix: int, view: int, fetched: int, later: int, asking: int = ASKING) -> float:
         """The price of one extra request: reading all so far, writing the call, keeping call and answer."""
@@ -54,6 +63,10 @@ class Prices:
         """The price of a tool's definition over so many requests: d (w + r (N - 1))."""
         return tokens * self.keep(requests - 1) if requests else 0.0
 
+
+# A model of your own: what a hit does not compute again costs next to nothing, so that prices are those of computing. An output token
+# takes a decode step of its own; 4 is what open models sell at where a provider serves them (DeepSeek's list price).
+OWN = Prices("self-hosted", read=0, write=1, output=4)
 
 # Multipliers of list prices as the package genai-prices 0.2.3 gives them (November 2026); the fourth lies between.
 REGIMES = (

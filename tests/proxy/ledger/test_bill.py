@@ -5,12 +5,15 @@ import re
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from byref.proxy.contracts import Call
 from byref.proxy.ledger.bill import Bill, bill
 from byref.proxy.ledger.counter import token_counter
 from byref.proxy.ledger.economics import ASKING, REGIMES, Prices
 from byref.proxy.ledger.replay import Raw, Replayed, Shown, replay
+from byref.proxy.ledger.requests import price, requests
 from byref.proxy.ledger.trajectories import Trajectory, Turn
 
 PRICES = Prices("made", read=0.1, write=1.25, output=5)
@@ -35,7 +38,7 @@ def replayed(arm: Short | Raw) -> list[Replayed]:
 def test_raw_outputs_are_written_once_and_read_by_the_requests_after() -> None:
     found = bill(replayed(Raw()), PRICES)
     assert found.raw == found.view == pytest.approx(300 * (1.25 + 0.1) + 30 * 1.25) and found.extra == 0
-    context, said = 30 * (1.25 + 0.2), 30 * (5 + 1.25 + 0.2) + 30 * (5 + 1.25 + 0.1) + 30 * (5 + 1.25)
+    context, said = 30 * (1.25 + 0.2), 30 * (5 + 1.25 + 0.1) + 30 * (5 + 1.25) + 30 * 5
     assert found.rest == pytest.approx(context + said)
     assert (found.gross, found.net) == (0, 0) and found.most == pytest.approx(found.raw / (found.raw + found.rest))
 
@@ -57,6 +60,21 @@ def test_a_fetch_brings_less_than_the_call_made_again() -> None:
 
 def test_the_gross_share_is_about_what_is_saved_of_the_tokens() -> None:
     assert all(0.8 < bill(replayed(Short()), prices).gross <= 0.9 + 1e-9 for prices in REGIMES)
+
+
+@given(st.lists(st.tuples(st.integers(1, 400), st.integers(1, 200), st.booleans()), min_size=1, max_size=8), st.sampled_from(REGIMES))
+def test_the_bill_of_raw_outputs_is_the_sum_over_all_requests(turns: list[tuple[int, int, bool]], prices: Prices) -> None:
+    made = Trajectory("1", "s", "t" * 50, tuple(
+        Turn("Bash", {"n": i}, "y" * output, "" if with_next and i + 1 < len(turns) else f"{i}" + "w" * said)
+        for i, (output, said, with_next) in enumerate(turns)), "f" * 100)
+    [found] = replay([made], Raw(), token_counter("estimate"))
+    sent, said = [float(found.context), *[0.0] * (found.requests - 1)], [float(n) for n, _ in found.said]
+    for outcome in found.outcomes:
+        sent[found.requests - 1 - outcome.evidence.later] += outcome.raw
+    for number, written in enumerate(said[:-1]):
+        sent[number + 1] += written
+    whole = bill([found], prices)
+    assert whole.raw + whole.rest == pytest.approx(price(requests(sent, said), prices))
 
 
 def test_nothing_has_no_shares() -> None:
