@@ -41,6 +41,7 @@ VERSION = "2"  # of chunks, tokens and stems
 TERMS = 64  # of a query: the rarest; of one for what is like a text, those that weigh most there and here
 UNIT = 1024
 LARGE = 200  # chunks of one shape from which on they are a population
+HUGE = 256 << 10  # bytes of a blob from which on its shape is rarely told (`filters`): such are a population beside the others of it
 SEEN = 10  # of them in which a word stands from which on it says how common it is
 AROUND = 5  # times as many chunks as are asked for get their surroundings looked at: the best by their own words
 MISSING = "numpy is not installed: pip install 'byref[search]'"
@@ -138,8 +139,9 @@ class Bm25:
         """The number of each blob's shape, and how many there are; a scope is searched again and again."""
         known = self._shapes
         if known is None or known[0] is not scope.held:
-            numbers = {shape: number for number, shape in enumerate(sorted({held.output.shape for held in scope.held.values()}))}
-            known = self._shapes = scope.held, {blob: numbers[held.output.shape] for blob, held in scope.held.items()}, max(1, len(numbers))
+            of = {blob: (held.output.shape, held.size >= HUGE) for blob, held in scope.held.items()}
+            numbers = {shape: number for number, shape in enumerate(sorted(set(of.values())))}
+            known = self._shapes = scope.held, {blob: numbers[shape] for blob, shape in of.items()}, max(1, len(numbers))
         return known[1:]
 
     def apply(self, add: Sequence[Added], remove: Sequence[str], cancel: Event) -> None:
