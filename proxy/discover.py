@@ -1,7 +1,7 @@
-"""What there is to plug in: shapes, layers, adapters, stores, frontends. A file in the folder is the feature.
+"""What there is to plug in: shapes, layers, adapters, stores, frontends, recordings. A file in the folder is the feature.
 
 Names come from file names, and from entry points of other distributions in the groups `byref.shapes`, `byref.layers`,
-`byref.tools`, `byref.harnesses`, `byref.stores`. Nothing is imported before it is used.
+`byref.tools`, `byref.harnesses`, `byref.stores`, `byref.recordings`. Nothing is imported before it is used.
 """
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from types import ModuleType
 from byref.proxy.errors import ConfigError
 
 PLACES = {"shapes": "byref.filters.shapes", "layers": "byref.layers", "tools": "byref.adapters.tools",
-          "harnesses": "byref.adapters.harnesses", "stores": "byref.proxy.store", "frontends": "byref.proxy.frontends"}
+          "harnesses": "byref.adapters.harnesses", "stores": "byref.proxy.store", "frontends": "byref.proxy.frontends",
+          "recordings": "byref.proxy.ledger.recordings"}
 
 
 def names(kind: str) -> tuple[str, ...]:

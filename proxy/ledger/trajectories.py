@@ -1,7 +1,8 @@
 """Recorded trajectories: what an agent was told, called and wrote, one JSON object a line.
 
     {"id", "source", "task", "turns": [{"tool", "args", "output", "next_action", "next_thought"?, "is_error"?}],
-     "meta"?: {"first_action"?, "sys_chars"?, "usage"?: {"first_context"?}}}
+     "meta"?: {"first_action"?, "sys_chars"?, "model"?, "usage"?: {"first_context"?, "api_calls"?, "sum_input"?,
+     "sum_cache_read"?, "sum_cache_write"?, "sum_output"?}}}
 
 `output` is what the model saw of the call; `next_action` is the agent's text and calls that followed it, `next_thought` what it
 thought. Calls made at once share one `next_action`.
@@ -35,11 +36,25 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """What a provider billed for a trajectory, in tokens, summed over its requests; the four kinds are disjoint.
+
+    output: as recorded; streamed recordings often hold only the beginning of an answer's count.
+    """
+
+    requests: int
+    input: int = 0
+    read: int = 0
+    written: int = 0
+    output: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Trajectory:
     """One recorded task. first_action: what the agent wrote before its first call.
 
     system: characters of the system prompt, 0 where unknown. context: tokens of the first request as the provider counted them,
-    0 where unknown.
+    0 where unknown. model: its name as billed, "" where unknown; usage: None where unknown.
     """
 
     id: str
@@ -49,6 +64,8 @@ class Trajectory:
     first_action: str = ""
     system: int = 0
     context: int = 0
+    model: str = ""
+    usage: Usage | None = None
 
     def before(self, index: int) -> str:
         """What the agent had written just before call `index`, as far as it followed an output: nothing before the first."""
@@ -87,6 +104,11 @@ def parse(line: str, where: str) -> Trajectory:
         value: Json = json.loads(line)
     except json.JSONDecodeError as fault:
         raise Invalid(f"{where} is no JSON: {fault.msg} at column {fault.colno}") from None
+    return of(value, where)
+
+
+def of(value: Json, where: str) -> Trajectory:
+    """One line that is read. Raises `Invalid` with the field that is wrong."""
     row = _object(value, where)
     turns = row.get("turns")
     if not isinstance(turns, list):
@@ -97,7 +119,12 @@ def parse(line: str, where: str) -> Trajectory:
         id=_text(row, "id", where), source=_text(row, "source", where), task=_text(row, "task", where),
         turns=tuple(_turn(turn, f"{where}: turn {i}") for i, turn in enumerate(turns)),
         first_action=_text(meta, "first_action", where, ""), system=_number(meta, "sys_chars", where),
-        context=_number(usage, "first_context", where))
+        context=_number(usage, "first_context", where), model=_text(meta, "model", where, ""), usage=_usage(usage, where))
+
+
+def _usage(held: Mapping[str, Json], where: str) -> Usage | None:
+    names = ("api_calls", "sum_input", "sum_cache_read", "sum_cache_write", "sum_output")
+    return Usage(*(_number(held, name, where) for name in names)) if isinstance(held.get("api_calls"), int) else None
 
 
 def _turn(value: Json, where: str) -> Turn:

@@ -1,0 +1,89 @@
+"""What Claude Code writes into its projects' folder is read as it was seen and billed."""
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from byref.proxy.contracts import Json
+from byref.proxy.ledger.reading import read_file
+from byref.proxy.ledger.trajectories import Trajectory, Usage
+
+
+def line(kind: str, content: Json, uuid: str, **more: Json) -> str:
+    message: dict[str, Json] = {"role": kind, "content": content}
+    message.update({name: more.pop(name) for name in ("id", "model", "usage") if name in more})
+    return json.dumps({"parentUuid": None, "isSidechain": False, "userType": "external", "cwd": "/home/dev/x", "sessionId": "s1",
+                       "version": "2.1.332", "type": kind, "message": message, "uuid": uuid, **more})
+
+
+def usage(output: int) -> Json:
+    return {"input_tokens": 4, "cache_creation_input_tokens": 1000, "cache_read_input_tokens": 20000, "output_tokens": output,
+            "service_tier": "standard"}
+
+
+def use(key: str, name: str, **given: Json) -> Json:
+    return [{"type": "tool_use", "id": key, "name": name, "input": given}]
+
+
+def result(key: str, content: Json, **more: Json) -> Json:
+    return [{"tool_use_id": key, "type": "tool_result", "content": content, **more}]
+
+
+SESSION = [
+    json.dumps({"type": "summary", "summary": "A title", "leafUuid": "x"}),
+    json.dumps({"type": "file-history-snapshot", "messageId": "u1", "snapshot": {}}),
+    line("user", "Caveat: made by the harness", "u0", isMeta=True),
+    line("user", "mend the parser", "u1"),
+    line("assistant", [{"type": "thinking", "thinking": "where is it", "signature": "x"}], "u2", id="m1", model="claude-sonnet-4-5",
+         usage=usage(1)),
+    line("assistant", use("t1", "Grep", pattern="parse"), "u3", id="m1", model="claude-sonnet-4-5", usage=usage(40)),
+    line("assistant", use("t2", "Read", file_path="a.py"), "u4", id="m1", model="claude-sonnet-4-5", usage=usage(40)),
+    line("user", result("t1", "a.py:1:def parse_header():"), "u5"),
+    line("user", result("t2", [{"type": "text", "text": "no such file"}, {"type": "image", "source": {}}], is_error=True), "u6"),
+    line("assistant", [{"type": "text", "text": "parse_header it is"}], "u7", id="m2", model="claude-sonnet-4-5", usage=usage(9)),
+]
+
+
+def read(path: Path, lines: list[str], seen: set[int] | None = None) -> list[Trajectory]:
+    told: list[str] = []
+    path.write_text("\n".join(lines) + "\n")
+    found = list(read_file(str(path), told.append, seen))
+    assert told == []
+    return found
+
+
+def test_calls_results_and_what_the_agent_wrote_come_as_they_were(tmp_path: Path) -> None:
+    (found,) = read(tmp_path / "a.jsonl", SESSION)
+    assert (found.id, found.source, found.task, found.model) == ("s1", "Claude Code", "mend the parser", "claude-sonnet-4-5")
+    assert [(t.tool, t.output, t.is_error, t.next_action) for t in found.turns] == [
+        ("Grep", "a.py:1:def parse_header():", False, "parse_header it is"), ("Read", "no such file", True, "parse_header it is")]
+    assert found.requests() == [1, 1], "both were called at once"
+
+
+def test_an_answer_of_many_lines_is_billed_once(tmp_path: Path) -> None:
+    (found,) = read(tmp_path / "a.jsonl", SESSION)
+    assert found.usage == Usage(2, 8, 40000, 2000, 49)
+    assert found.context == 21004
+
+
+def test_a_sub_agent_has_a_context_of_its_own(tmp_path: Path) -> None:
+    inner = [line("user", "look around", "v1", isSidechain=True, agentId="a7"),
+             line("assistant", use("t9", "Bash", command="ls"), "v2", id="m9", isSidechain=True, agentId="a7"),
+             line("user", result("t9", "x"), "v3", isSidechain=True, agentId="a7")]
+    found = read(tmp_path / "a.jsonl", SESSION[:5] + inner + SESSION[5:])
+    assert [(one.id, one.task, len(one.turns)) for one in found] == [("s1", "mend the parser", 2), ("s1/a7", "look around", 1)]
+
+
+def test_what_follows_a_compaction_starts_anew(tmp_path: Path) -> None:
+    after = [line("user", "This session continues: parse_header is mended", "w1", isCompactSummary=True),
+             line("assistant", use("t3", "Bash", command="make"), "w2", id="m3"), line("user", result("t3", "ok"), "w3")]
+    found = read(tmp_path / "a.jsonl", SESSION + after)
+    assert [(one.id, len(one.turns)) for one in found] == [("s1", 2), ("s1#2", 1)]
+    assert found[1].task.startswith("This session continues")
+
+
+def test_what_a_resumed_session_copied_counts_once(tmp_path: Path) -> None:
+    seen: set[int] = set()
+    read(tmp_path / "a.jsonl", SESSION, seen)
+    more = [line("assistant", use("t3", "Bash", command="make"), "w2", id="m3"), line("user", result("t3", "ok"), "w3")]
+    assert [[turn.tool for turn in one.turns] for one in read(tmp_path / "b.jsonl", SESSION + more, seen)] == [["Bash"]]
