@@ -31,6 +31,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from byref.proxy.frontends.llm.providers import Offer
     from byref.proxy.frontends.reverse.site import Site
     from byref.proxy.frontends.reverse.upstreams import Upstream
     from byref.proxy.frontends.wrap.downstream import Downstream
@@ -48,13 +49,14 @@ class Daemon:
     """One daemon. lock: the descriptor that holds `daemon.lock`. port: of HTTP, 0 for any, None for none. idle: in seconds.
 
     mcp: a file that names servers of MCP, for clients at /mcp. upstreams: see reverse/; scope: where their answers belong;
-    upstream_token: what who asks for them has to bring.
+    upstream_token: what who asks for them has to bring. llm: see llm/.
     """
 
     def __init__(self, settings: Settings, lock: int, port: int | None, idle: float, answer: Answer | None = None,
-                 mcp: str | None = None, upstreams: Sequence[Upstream] = (), scope: str = "", upstream_token: str = "") -> None:
+                 mcp: str | None = None, upstreams: Sequence[Upstream] = (), scope: str = "", upstream_token: str = "",
+                 llm: Offer | None = None) -> None:
         self.settings, self.port, self.idle, self.mcp = settings, port, idle, mcp
-        self.upstreams, self.scope, self.upstream_token = upstreams, scope, upstream_token
+        self.upstreams, self.scope, self.upstream_token, self.llm = upstreams, scope, upstream_token, llm
         self.path = hook.socket_path(os.fsencode(settings.home))
         self._lock = lock
         self._answer = answer or answer_hook
@@ -81,9 +83,9 @@ class Daemon:
         await service.run(warm)
         app = application(service)
         mcp = None if self.mcp is None else await self._offer(app, service, self.mcp)
-        reverse = await self._stand_before(app, service) if self.upstreams else None
+        sites = await self._stand_before(app, service)
         runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=DRAIN, lingering_time=LINGER,
-                               read_bufsize=BUFFER, max_line_size=LINE, max_field_size=LINE)
+                               read_bufsize=BUFFER, max_line_size=LINE, max_field_size=LINE, auto_decompress=False)
         await runner.setup()
         try:
             if self.port is not None:
@@ -96,7 +98,7 @@ class Daemon:
                 loop.add_signal_handler(number, self.leave, "a signal")
             if mcp is not None:
                 say(f"byref serve: http://127.0.0.1:{service.port}{mcp.path}\n")
-            for one in self.upstreams:
+            for one in (upstream for reverse in sites for upstream in reverse.upstreams):
                 say(f"byref serve: http://127.0.0.1:{service.port}/{one.name} -> {one.url}\n")
             service.used = time.monotonic()
             while not self._leaving.is_set():
@@ -109,7 +111,7 @@ class Daemon:
             if mcp is not None:
                 await mcp.close()  # streams of clients that stay open would hold up the end
             await runner.cleanup()
-            if reverse is not None:
+            for reverse in sites:
                 await reverse.close()
             await asyncio.to_thread(service.close)
         return 0
@@ -121,12 +123,19 @@ class Daemon:
         app.router.add_route("*", site.path, site.handle)
         return site
 
-    async def _stand_before(self, app: web.Application, service: Service) -> Site:
-        from byref.proxy.frontends.reverse.site import Site
-        site = Site(self.upstreams, service, self.scope, self.upstream_token)
-        await site.open()
-        site.attach(app)
-        return site
+    async def _stand_before(self, app: web.Application, service: Service) -> list[Site]:
+        sites: list[Site] = []
+        if self.upstreams:
+            from byref.proxy.frontends.reverse.site import Site
+            sites.append(Site(self.upstreams, service, self.scope, self.upstream_token))
+        if self.llm is not None:
+            from byref.proxy.frontends.llm.site import LlmSite
+            sites.append(LlmSite(self.llm.upstreams, service, self.scope, self.upstream_token, stateless=self.llm.stateless,
+                                 answers=self.llm.answers))
+        for site in sites:
+            await site.open()
+            site.attach(app)
+        return sites
 
     def _listen(self) -> socket.socket:
         folder, fresh = os.path.dirname(self.path), self.path + b"~"

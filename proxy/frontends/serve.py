@@ -22,6 +22,7 @@ from byref.proxy.frontends.held import complain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from byref.proxy.frontends.llm.providers import Offer
     from byref.proxy.frontends.reverse.upstreams import Upstream
 
 IDLE = 3600.0  # seconds without a call
@@ -40,6 +41,10 @@ def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allow-private", metavar="NAME", action="append", default=[],
                         help="this upstream's name may stand for an address within this machine or network")
     parser.add_argument("--max-age", metavar="AGE", help="answer GETs to upstreams from the store up to this age, such as 10m (never)")
+    parser.add_argument("--llm", metavar="NAME[=URL]", action="append", default=[],
+                        help="give an LLM API at /llm/NAME/, views in its requests: anthropic, openai, or any by its URL: docs/llm.md")
+    parser.add_argument("--answer", action="store_true", help="with --llm: offer fetch and search to the model, and answer its calls here")
+    parser.add_argument("--stateless", action="store_true", help="with --llm: make each view of its request alone, and remember nothing")
     parser.add_argument("--idle", metavar="SECONDS", type=float,
                         help=f"end after so long without a call ({IDLE:.0f}; with upstreams never)")
     parser.add_argument("--stop", action="store_true", help="end the daemon that runs, once it has answered what it was asked")
@@ -86,6 +91,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.mcp is not None and args.no_http:
         raise ConfigError("clients of MCP come over HTTP: --mcp and --no-http exclude each other")
     upstreams, scope = _upstreams(args)
+    llm = _llm(args)
     mcp = None if args.mcp is None else os.path.realpath(args.mcp)  # the daemon leaves the folder it is started in
     try:
         lock = take_lock(home)
@@ -93,7 +99,7 @@ def _run(args: argparse.Namespace) -> int:
         complain(fault)
         return 1
     if lock is None:
-        if mcp is None and not upstreams:
+        if mcp is None and not upstreams and llm is None:
             return 0
         complain(f"a daemon runs already, without these {'servers' if mcp else 'upstreams'}; end it with `byref serve --stop`, "
                  "and start this one again")
@@ -105,10 +111,10 @@ def _run(args: argparse.Namespace) -> int:
             raise
         complain("`byref serve` needs aiohttp: pip install 'byref[serve]'; all else works without the daemon")
         return 1
-    idle = args.idle if args.idle is not None else float("inf") if upstreams else IDLE
+    idle = args.idle if args.idle is not None else float("inf") if upstreams or llm else IDLE
     token = config.told("BYREF_TOKEN")
-    return Daemon(config.own_settings(), lock, None if args.no_http else args.http, idle, mcp=mcp, upstreams=upstreams, scope=scope,
-                  upstream_token=token).run()
+    return Daemon(config.own_settings(), lock, None if args.no_http else args.http, idle, mcp=mcp, upstreams=upstreams,
+                  scope=scope or (config.scope_here() if llm else ""), upstream_token=token, llm=llm).run()
 
 
 def _upstreams(args: argparse.Namespace) -> tuple[Sequence[Upstream], str]:
@@ -128,6 +134,23 @@ def _upstreams(args: argparse.Namespace) -> tuple[Sequence[Upstream], str]:
     except OSError as fault:
         raise ConfigError(f"{args.upstreams} cannot be read: {fault.strerror}") from None
     return found, config.scope_here()
+
+
+def _llm(args: argparse.Namespace) -> Offer | None:
+    """The LLM APIs that are asked for."""
+    if not args.llm:
+        if args.answer or args.stateless:
+            raise ConfigError("--answer and --stateless are for LLM APIs: --llm NAME")
+        return None
+    if args.no_http:
+        raise ConfigError("clients of LLM APIs come over HTTP: --llm and --no-http exclude each other")
+    try:
+        from byref.proxy.frontends.llm.providers import Offer, chosen
+    except ModuleNotFoundError as fault:
+        if fault.name != "aiohttp":
+            raise
+        raise ConfigError("`byref serve` needs aiohttp: pip install 'byref[serve]'") from None
+    return Offer(chosen(args.llm), args.stateless, args.answer)
 
 
 def _stop(home: str) -> int:

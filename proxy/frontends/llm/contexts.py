@@ -1,0 +1,108 @@
+"""One conversation, or one agent of it: the bytes that stand in its requests for good, and what it can be proven to have been shown.
+
+A context is named by what its requests say themselves: the harness's session, else the system prompt, and the first thing that a
+user said. So a subagent is a context of its own, and a conversation whose beginning a compaction replaced is a new one. What was shown
+counts as long as each result that showed it stands in the request at hand: one that is gone, by whatever way, ends that.
+"""
+from __future__ import annotations
+
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Collection, Sequence
+from hashlib import blake2b
+from threading import Lock
+
+from byref.proxy.contracts import Store
+from byref.proxy.frontends.llm.conversation import Conversation, Result, Text
+
+HELD = 500  # contexts in memory; what is dropped is read from the store again
+_NUMBERS = re.compile(r"\d+")
+# A line of Claude Code's that is another one in each request.
+_BILLING = re.compile(r"^x-anthropic-billing-header:.*$", re.M)
+_SYSTEM = 4000  # characters of a system prompt that name a conversation: what it is, not what of the day it says further down
+
+Literals = tuple[str, ...] | None  # what stands for each text of a result; None: they stay
+
+
+class Context:
+    """What this process knows of a context. lock: around the captures of one request."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.lock = name, Lock()
+        self.given: dict[str, Literals] = {}  # by the key of a result
+        self._shown: set[str] = set()  # keys of the results whose views count as shown
+        self._tick = 0  # of the store, up to which that is known
+
+    def proven(self, store: Store, keys: Collection[str]) -> bool:
+        """Whether every result that counts as shown stands in a request with these keys. Raises a `StoreError`."""
+        if store.tick(self.name) > self._tick:
+            rows = [row for row in store.shown(self.name) if row[0] > self._tick]
+            held: dict[tuple[bytes, bytes], list[str]] = {}
+            for key in keys if rows else ():
+                first = store.first(self.name, key)
+                if first is not None:
+                    held.setdefault((first.shown_lines, first.shown_terms), []).append(key)
+            for tick, lines, terms in rows:
+                known = held.get((lines, terms), [])
+                self._shown.add(known.pop() if known else "")
+                self._tick = max(self._tick, tick)
+        return self._shown <= set(keys)
+
+    def forgotten(self) -> None:
+        """Nothing counts as shown any more."""
+        self._shown.clear()
+
+    def shows(self, store: Store, key: str) -> None:
+        """A result was captured. Where others captured in between, `proven` reads them from the store."""
+        tick = store.tick(self.name)
+        if tick == self._tick + 1:
+            self._tick = tick
+            self._shown.add(key)
+
+
+class Contexts:
+    """The contexts of a process. Safe for many threads."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[str, Context] = OrderedDict()
+        self._lock = Lock()
+
+    def of(self, found: Conversation) -> Context:
+        """The context of a request."""
+        name = name_of(found)
+        with self._lock:
+            context = self._held.get(name)
+            if context is None:
+                context = self._held[name] = Context(name)
+                if len(self._held) > HELD:
+                    self._held.popitem(last=False)
+            else:
+                self._held.move_to_end(name)
+            return context
+
+
+def name_of(found: Conversation) -> str:
+    """The name of a conversation, by its requests alone."""
+    known = found.session or _NUMBERS.sub("0", _BILLING.sub("", found.system[:_SYSTEM]))
+    return "llm-" + _hash("session" if found.session else "system", known, found.task if found.whole else "\0")
+
+
+def key_of(result: Result, texts: Sequence[Text], lengths: Sequence[int]) -> str:
+    """Which result of which call this is: its id, and what it was and said, since ids may come again. lengths: of the tool's own text.
+
+    Blanks at the end are left out: which of them a harness put between a text and what it appended cannot be told.
+    """
+    calling = result.calling
+    own = [text.text[:length].rstrip() for text, length in zip(texts, lengths, strict=True)]
+    arguments = json.dumps(calling.arguments, sort_keys=True, separators=(",", ":"))
+    return f"{result.call_id}.{_hash(calling.tool, arguments, str(result.is_error), *own)}"
+
+
+def _hash(*texts: str) -> str:
+    found = blake2b(digest_size=12)
+    for text in texts:
+        data = text.encode("utf-8", "surrogatepass")
+        found.update(b"%d:" % len(data))
+        found.update(data)
+    return found.hexdigest()
