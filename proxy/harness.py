@@ -19,9 +19,9 @@ class Hook:
 
     kind: opened (a session starts or goes on), asked (text is the user's prompt), began, returned and failed (of a tool
     call; response is what the tool returned, text the error), forgot (the conversation was compacted or cleared), stopped
-    (a turn, or the agent named), closed (the session), other. session and agent name the conversation; agent is empty for
-    the main one. folder: the working folder. transcript: the file of the main conversation. elapsed in seconds. own: it
-    concerns a tool of byref itself.
+    (a turn, or the agent named), billed (text is what `spent` reads), closed (the session), other. session and agent name the
+    conversation; agent is empty for the main one. folder: the working folder. transcript: the file of the main conversation.
+    elapsed in seconds. own: it concerns a tool of byref itself. said: what the agent wrote before the call, where no file tells it.
     """
 
     kind: str
@@ -36,6 +36,7 @@ class Hook:
     response: Json = None
     elapsed: float | None = None
     own: bool = False
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,18 @@ class Harness(Protocol):
         """What the agent wrote before a call, from the end of its conversation's file."""
     def spent(self, lines: bytes) -> Sequence[Spent]:
         """What the messages in whole lines of a conversation's file cost, each message once."""
+
+
+class Recorded(Protocol):
+    """What the adapter has beside, of a harness whose hooks tell less of a call than the conversation's file does.
+
+    TAIL: bytes at the end of that file in which a call that has just ended stands.
+    """
+
+    TAIL: int
+
+    def ended(self, hook: Hook, found: Returned, end: bytes) -> Returned | None:
+        """What `returned` found, with what the file says of it; None where the file has to say something and does not yet."""
 
 
 @dataclass(frozen=True, slots=True)

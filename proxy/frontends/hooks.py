@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections import OrderedDict
 from fnmatch import fnmatchcase
 from functools import cache
@@ -19,7 +20,7 @@ from byref.proxy import config, discover
 from byref.proxy.errors import ByrefError, ConfigError
 from byref.proxy.frontends.nested import starts_byref
 from byref.proxy.gateway import Gateway
-from byref.proxy.harness import Harness, Hook, Returned
+from byref.proxy.harness import Harness, Hook, Recorded, Returned
 from byref.proxy.ledger import events
 from byref.proxy.session import Session
 from byref.proxy.signature import command_line
@@ -30,6 +31,7 @@ START = 256 << 10  # bytes at a conversation's start, where its first prompt sta
 END = 128 << 10  # bytes at its end, where the call stands that just returned
 TASK = 4000  # characters of a prompt
 LONGEST = 256 << 20  # bytes of a conversation read at a time
+WAITS = 0.0, 0.005, 0.02  # seconds before each look for what a harness writes of a call that has just ended
 SPILLED = 64 << 20  # bytes of a file in which the harness put an output
 
 
@@ -95,6 +97,9 @@ class Driver:
         elif hook.kind == "forgot":
             for agent in {"", hook.agent, *conversation.tasks} if not hook.agent else {hook.agent}:
                 self.gateway.forget(context(hook.session, agent))
+        elif hook.kind == "billed":
+            with conversation.lock:
+                self._bill(hook, conversation, hook.text.encode())
         elif hook.kind in ("stopped", "closed"):
             self._spent(hook, conversation)
             if hook.agent or hook.kind == "closed":
@@ -119,15 +124,30 @@ class Driver:
         found = self.harness.returned(hook)
         if found is None:
             return b""
+        found = self._ended(hook, found)
+        if found is None:
+            return b""
         end = _piece(self.harness.conversation(hook), END, last=True)
         # What the harness cuts to a preview, a view that is no longer than the preview can take the place of.
         shown = session.capture(
             tool=hook.tool, args=hook.arguments, output=_parts(found), exit_code=found.exit_code, is_error=found.is_error,
-            call_id=hook.call_id or None, said=self.harness.said(end, hook.call_id), raw=hook.kind == "failed", began=began,
+            call_id=hook.call_id or None, said=hook.said or self.harness.said(end, hook.call_id), raw=hook.kind == "failed", began=began,
             elapsed=hook.elapsed, native=found.native, budget=None if found.native is None else found.native * 3 // 10)
         if shown.passed or not shown.ref:
             return b""
         return self.harness.rewritten(hook, shown.head, shown.texts)
+
+    def _ended(self, hook: Hook, found: Returned) -> Returned | None:
+        """With what the conversation's file says of the call, where the harness writes that there: it may be about to."""
+        if not hasattr(self.harness, "ended"):
+            return found
+        record = cast(Recorded, self.harness)
+        for wait in WAITS:
+            time.sleep(wait)
+            known = record.ended(hook, found, _piece(self.harness.conversation(hook), record.TAIL, last=True))
+            if known is not None:
+                return known
+        return None
 
     def _session(self, hook: Hook, conversation: _Conversation) -> Session:
         name = context(hook.session, hook.agent)
@@ -166,28 +186,30 @@ class Driver:
     def _spent(self, hook: Hook, conversation: _Conversation) -> None:
         """What the conversation cost since it was last read, from the whole lines of its file."""
         path = self.harness.conversation(hook)
-        name = context(hook.session, hook.agent)
-        store = self.gateway.store
         with conversation.lock:
             start = conversation.read.get(path, 0)
             lines = _piece(path, LONGEST, start)
             lines = lines[:lines.rfind(b"\n") + 1]
-            if not lines:
-                return
-            if name not in conversation.counted:
-                held = store.events(conversation.scope, session=name)
-                conversation.counted[name] = {event.numbers["message"] for event in held if event.kind == "usage"}
-            counted = conversation.counted[name]
-            for spent in self.harness.spent(lines):
-                number = events.message_number(spent.message)
-                if number in counted:
-                    continue
-                first = next(filter(None, (store.first(name, call) for call in spent.call_ids)), None)
-                store.log(conversation.scope, events.usage(
-                    at=self.gateway.clock(), session=name, ref=first.ref if first else "", tool=first.manifest.tool if first else "",
-                    message=spent.message, numbers=spent.numbers))
-                counted.add(number)
-            conversation.read[path] = start + len(lines)
+            if lines:
+                self._bill(hook, conversation, lines)
+                conversation.read[path] = start + len(lines)
+
+    def _bill(self, hook: Hook, conversation: _Conversation, lines: bytes) -> None:
+        """Into the ledger what lines say was spent, each message once. Under the conversation's lock."""
+        name, store = context(hook.session, hook.agent), self.gateway.store
+        if name not in conversation.counted:
+            held = store.events(conversation.scope, session=name)
+            conversation.counted[name] = {event.numbers["message"] for event in held if event.kind == "usage"}
+        counted = conversation.counted[name]
+        for spent in self.harness.spent(lines):
+            number = events.message_number(spent.message)
+            if number in counted:
+                continue
+            first = next(filter(None, (store.first(name, call) for call in spent.call_ids)), None)
+            store.log(conversation.scope, events.usage(
+                at=self.gateway.clock(), session=name, ref=first.ref if first else "", tool=first.manifest.tool if first else "",
+                message=spent.message, numbers=spent.numbers))
+            counted.add(number)
 
 
 def context(session: str, agent: str) -> str:
