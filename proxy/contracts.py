@@ -223,7 +223,10 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line of the ledger. kind: captured, viewed, fetched, searched, repeated, usage. numbers: integers by name."""
+    """One line of the ledger. kind: captured, viewed, fetched, searched, ...: see ledger/events.py. numbers: integers by name.
+
+    note: what the caller asked for in words, an address or a query; most kinds have none.
+    """
 
     kind: str
     at: float
@@ -232,6 +235,7 @@ class Event:
     tool: str
     shape: str
     numbers: Mapping[str, int]
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,6 +327,8 @@ class Store(Protocol):
         """
     def first(self, context: str, call_id: str) -> Capture | None:
         """What was committed for this call, if anything, within the age for which outputs are kept."""
+    def views(self, ref: str) -> Sequence[Capture]:
+        """The calls held of a ref in any scope, oldest first, each with its view: of one that passed, head and texts may be empty."""
     def resolve(self, scope: str, ref: str) -> Output:
         """The output of a ref in a scope. Raises `Invalid`, `Unknown`, `Expired` or `Evicted`."""
     def recent(self, scope: str, *, session: str | None = None, signature: str | None = None, limit: int = 20) -> Sequence[Output]:

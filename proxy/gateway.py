@@ -204,7 +204,8 @@ class Gateway:
             hashes(view.lines) if keep else b"", hashes(terms) if keep else b"", elapsed,
             events.captured(at=self.clock(), session=session.name, ref=ref, tool=call.tool, shape=view.shape, size=size, raw=tokens,
                             view=tokens if view.passed else estimate(text), parts=len(raws), gaps=len(view.gaps),
-                            repeats=former))
+                            repeats=former, text="" if view.passed else text, native=native,
+                            aside=sum(1 << i for i, (part, _) in enumerate(held) if part.name in aside)))
         for part in raws:
             part.written()
         committed = store.commit(capture)
@@ -273,15 +274,19 @@ class Gateway:
         try:
             self.store.log(session.scope, events.fetched(
                 at=self.clock(), session=session.name, ref=page.ref, tool=page.tool, shape=page.shape, tokens=page.tokens,
-                size=len(page.data)))
+                size=len(page.data), address=page.address))
         except (ByrefError, OSError) as fault:
             self.faults.add("log", fault)
 
     def searched(self, session: Session, found: Found) -> None:
         """Logs a search. A store that cannot be written still answers."""
         try:
-            self.store.log(session.scope, events.searched(
-                at=self.clock(), session=session.name, tokens=estimate(found.text), hits=len(found.hits)))
+            at, scope = self.clock(), session.scope
+            self.store.log(scope, events.searched(
+                at=at, session=session.name, tokens=estimate(found.text), hits=len(found.hits), query=found.query))
+            for hit in found.hits:
+                if events.meant(hit.signals):
+                    self.store.log(scope, events.found(at=at, session=session.name, ref=hit.ref, rank=hit.rank))
         except (ByrefError, OSError) as fault:
             self.faults.add("log", fault)
 

@@ -1,29 +1,42 @@
-"""The events of one capture or one second call. They hold numbers, refs and tool names: no output text, no arguments.
+"""The events of one capture or one second call. They hold numbers, refs and tool names: no output text, no arguments of tools.
 
-Tokens are the built-in estimate of `byref.proxy.text.estimate`; a report says so. Kinds and their numbers:
+Events are only ever added, and so are their numbers: what an older ledger lacks is unknown. Tokens are the built-in estimate of
+`byref.proxy.text.estimate`, since no tokenizer is loaded while an agent waits; `byref.proxy.ledger.recount` counts them later, and
+adds a `counted` for each text. Kinds and their numbers:
 
 | kind     | ref             | numbers                                                                        |
 |----------|-----------------|--------------------------------------------------------------------------------|
 | captured | the output      | bytes, raw (tokens of the raw output), parts                                   |
-| viewed   | the output      | raw, view (tokens), gaps (how many)                                            |
+| viewed   | the output      | raw, view (tokens), gaps (how many); text (key of a view that is not the raw   |
+|          |                 | output); native (characters that the harness shows), aside (bits: parts not shown) |
 | repeated | the former one  | raw, view of the call that repeats it                                          |
-| fetched  | the output      | tokens, bytes of one page                                                      |
-| searched | -               | tokens of the answer, hits                                                     |
+| fetched  | the output      | tokens, bytes of one page; note: its address                                   |
+| searched | -               | tokens of the answer, hits; note: the query, through the projection            |
+| found    | of the hit      | of a hit that only layers of meaning brought: rank                             |
+| counted  | -               | key of a text, its tokens; tool: by what they were counted. Of a repeat, shows: |
+|          |                 | whether it shows lines that the former view hid                                |
 | usage    | of its 1st call | message (hash of its id); as billed: input, read and written (cache), output   |
 """
 from __future__ import annotations
 
 from byref.proxy.contracts import Event
-from byref.proxy.text import short_hash
+from byref.proxy.text import project, short_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+NOTE = 200  # characters of a note
+_MEANING = frozenset({"static", "dense", "late", "sparse"})
+_NOTES = frozenset({"shown", "duplicate"})  # signals that say how a hit stands to others, not what brought it
 
 
 def captured(*, at: float, session: str, ref: str, tool: str, shape: str, size: int, raw: int, view: int, parts: int, gaps: int,
-             repeats: str = "") -> tuple[Event, ...]:
+             repeats: str = "", text: str = "", native: int | None = None, aside: int = 0) -> tuple[Event, ...]:
     """The events of one capture. repeats: the ref of the former output of the same call in this session.
+
+    text: of a view that is not the raw output. native: characters that the harness would have shown. aside: a bit for each part
+    that is not shown.
 
     A repeat is noted before the view that answers it, so that what the former view hid can be told from what this one hides.
     """
@@ -31,18 +44,41 @@ def captured(*, at: float, session: str, ref: str, tool: str, shape: str, size: 
         return Event(kind, at, session, of, tool, shape, numbers)
 
     first = event("captured", ref, {"bytes": size, "raw": raw, "parts": parts})
-    last = event("viewed", ref, {"raw": raw, "view": view, "gaps": gaps})
+    more = {"text": key(text) if text else 0, "aside": aside} | ({} if native is None else {"native": native})
+    last = event("viewed", ref, {"raw": raw, "view": view, "gaps": gaps} | {
+        name: value for name, value in more.items() if value or name == "native"})
     return (first, event("repeated", repeats, {"raw": raw, "view": view}), last) if repeats else (first, last)
 
 
-def fetched(*, at: float, session: str, ref: str, tool: str, shape: str, tokens: int, size: int) -> Event:
+def fetched(*, at: float, session: str, ref: str, tool: str, shape: str, tokens: int, size: int, address: str = "") -> Event:
     """One page of a second call."""
-    return Event("fetched", at, session, ref, tool, shape, {"tokens": tokens, "bytes": size})
+    return Event("fetched", at, session, ref, tool, shape, {"tokens": tokens, "bytes": size}, address if len(address) <= NOTE else "")
 
 
-def searched(*, at: float, session: str, tokens: int, hits: int) -> Event:
+def searched(*, at: float, session: str, tokens: int, hits: int, query: str = "") -> Event:
     """One answer of a search."""
-    return Event("searched", at, session, "", "", "", {"tokens": tokens, "hits": hits})
+    return Event("searched", at, session, "", "", "", {"tokens": tokens, "hits": hits}, project(query)[:NOTE])
+
+
+def meant(signals: Sequence[str]) -> bool:
+    """Whether only layers of meaning brought a hit with these signals. A signal may name its model behind a sign."""
+    names = {signal.replace(":", "-").partition("-")[0] for signal in signals} - _NOTES
+    return bool(names) and names <= _MEANING
+
+
+def found(*, at: float, session: str, ref: str, rank: int) -> Event:
+    """A hit of a search that only layers of meaning brought: none of its words stands there."""
+    return Event("found", at, session, ref, "", "", {"rank": rank})
+
+
+def counted(*, at: float, key: int, method: str, tokens: int) -> Event:
+    """The tokens of a text that an event names by its key. method: what counted them."""
+    return Event("counted", at, "", "", method, "", {"key": key, "tokens": tokens})
+
+
+def compared(*, at: float, key: int, shows: bool) -> Event:
+    """Whether a repeat shows lines that the view before it hid."""
+    return Event("counted", at, "", "", "", "", {"key": key, "shows": int(shows)})
 
 
 def usage(*, at: float, session: str, ref: str, tool: str, message: str, numbers: Mapping[str, int]) -> Event:
@@ -56,4 +92,9 @@ def usage(*, at: float, session: str, ref: str, tool: str, message: str, numbers
 
 def message_number(message: str) -> int:
     """60 bits that stand for a message's id."""
-    return int.from_bytes(short_hash(message), "big") >> 4
+    return key(message)
+
+
+def key(text: str) -> int:
+    """60 bits that stand for a text."""
+    return int.from_bytes(short_hash(text), "big") >> 4

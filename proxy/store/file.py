@@ -244,6 +244,15 @@ class FileStore:
                                   (text(context), text(call_id), self._oldest()))
         return self._given(rows[0], self._catalog.read) if rows else None
 
+    def views(self, ref: str) -> Sequence[Capture]:
+        found = []
+        for row in self._catalog.read(f"SELECT {CALL} FROM calls WHERE ref = ? ORDER BY id", (ref,)):
+            held = outputs(self._catalog.read, "o.ref = ? AND o.scope = ?", (ref, row[0]))
+            if held or row[-1] is not None:
+                capture, texts = call_of(row, held[0][1].manifest if held else read_manifest(string(row[-1])))
+                found.append(first_of(capture, texts or (), self.open))
+        return found
+
     # lookups
 
     def _oldest(self) -> float:

@@ -174,6 +174,11 @@ class MemoryStore:
             except Unknown:
                 return None
 
+    def views(self, ref: str) -> Sequence[Capture]:
+        with self._lock:
+            calls = sorted((call for call in self._all_calls() if call.capture.ref == ref), key=lambda one: (one.at, one.tick))
+            return [first_of(call.capture, call.texts or (), self.open) for call in calls]
+
     # lookups
 
     def resolve(self, scope: str, ref: str) -> Output:

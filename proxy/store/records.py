@@ -108,13 +108,18 @@ def call_of(row: Row, manifest: Manifest) -> tuple[Capture, tuple[str, ...] | No
 
 
 def event_values(scope: str, event: Event) -> tuple[Value, ...]:
-    """What `INSERT_EVENT` takes of an event."""
+    """What `INSERT_EVENT` takes of an event. A note stands among the numbers, where catalogs have had room for it all along."""
+    numbers: dict[str, Json] = dict(event.numbers)
+    if event.note:
+        numbers["note"] = event.note
     return (text(scope), text(event.kind), event.at, text(event.session), text(event.ref), text(event.tool), text(event.shape),
-            text(canonical(dict(event.numbers))))
+            text(canonical(numbers)))
 
 
 def event_of(row: Row) -> Event:
     """An event from a row of the columns EVENT."""
     import json
     _, kind, at, session, ref, tool, shape, numbers = row
-    return Event(string(kind), float(at or 0), string(session), string(ref), string(tool), string(shape), json.loads(string(numbers)))
+    held = json.loads(string(numbers))
+    note = held.pop("note", "")
+    return Event(string(kind), float(at or 0), string(session), string(ref), string(tool), string(shape), held, note)

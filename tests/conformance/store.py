@@ -284,6 +284,22 @@ class StoreSuite:
         assert list(store.events(SCOPE, since=2.0)) == events[1:]
         assert list(store.events(SCOPE, session="a")) == events[::2]
 
+    def test_an_event_keeps_its_note(self, store: Store) -> None:
+        event = Event("searched", 1.0, "a", "", "", "", {"hits": 2}, "größe \"x\" \\ \udcff")
+        store.log(SCOPE, event)
+        assert list(store.events(SCOPE)) == [event]
+
+    def test_all_views_of_a_ref_come_back_from_every_scope(self, store: Store) -> None:
+        texts = ("head of it", "")
+        for scope, context in ((SCOPE, "a"), (OTHER, "b")):
+            view = View(f"in {context}", texts, (), "log", False)
+            store.commit(capture(store, b"out\n" * 9, b"err\n", scope=scope, context=context, view=view))
+        ref = store.commit(capture(store, b"out\n" * 9, b"err\n", view=View("", (), (), "log"))).ref
+        found = store.views(ref)
+        assert [(one.scope, one.context, one.view.head, one.view.texts) for one in found] == [
+            (SCOPE, "a", "in a", texts), (OTHER, "b", "in b", texts), (SCOPE, "window", "", ())]
+        assert all(one.manifest == store.resolve(SCOPE, ref).manifest for one in found) and store.views("rmissing00") == []
+
     def test_how_outputs_were_handled(self, store: Store) -> None:
         ref, slow, other = (keep(store, b"%d\n" % number) for number in range(3))
         foreign = keep(store, b"0\n", scope=OTHER)

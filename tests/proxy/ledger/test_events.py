@@ -17,3 +17,23 @@ def test_second_calls_are_counted_in_tokens() -> None:
     page = events.fetched(at=1.0, session="s", ref="r1", tool="Bash", shape="log", tokens=7, size=20)
     assert (page.kind, dict(page.numbers)) == ("fetched", {"tokens": 7, "bytes": 20})
     assert events.searched(at=1.0, session="s", tokens=5, hits=2).numbers["hits"] == 2
+    assert events.searched(at=1.0, session="s", tokens=5, hits=2, query="how long is a lease held").note == "how long is a lease held"
+    assert len(events.searched(at=1.0, session="s", tokens=5, hits=2, query="w" * 5000).note) == events.NOTE
+
+
+def test_an_address_that_is_cut_would_name_another_place_so_it_is_left_out() -> None:
+    about = {"at": 1.0, "session": "s", "ref": "r1", "tool": "", "shape": "", "tokens": 1, "size": 2}
+    assert events.fetched(address="L3-9", **about).note == "L3-9"  # type: ignore[arg-type]
+    assert events.fetched(address="$" + ".a" * 500, **about).note == ""  # type: ignore[arg-type]
+
+
+def test_what_a_recount_needs_is_noted_only_where_it_is_not_the_raw_output() -> None:
+    about = {"at": 1.0, "session": "s", "ref": "r", "tool": "", "shape": "", "size": 10, "raw": 3, "view": 2, "parts": 2, "gaps": 1}
+    assert set(events.captured(**about)[-1].numbers) == {"raw", "view", "gaps"}  # type: ignore[arg-type]
+    numbers = events.captured(text="a view", native=0, aside=2, **about)[-1].numbers  # type: ignore[arg-type]
+    assert (numbers["text"], numbers["native"], numbers["aside"]) == (events.key("a view"), 0, 2)
+
+
+def test_a_hit_of_meaning_alone_has_no_other_signal() -> None:
+    assert events.meant(["static"]) and events.meant(["late-answerai", "dense:x", "shown"])
+    assert not events.meant(["static", "words"]) and not events.meant(["shown"]) and not events.meant([])
