@@ -1,0 +1,46 @@
+"""Intervals hold the truth as often as they say, are the same each time, and are empty where two arms are the same."""
+from __future__ import annotations
+
+import math
+import random
+import sys
+
+import pytest
+
+from byref.proxy.ledger.intervals import Interval, bootstrap
+
+
+def test_an_interval_of_a_mean_is_that_of_theory() -> None:
+    numbers = random.Random(1)
+    rows = [(numbers.gauss(10, 2), 1.0) for _ in range(400)]
+    (found,) = bootstrap(rows, lambda sums: [sums[0] / sums[1]])
+    mean = sum(row[0] for row in rows) / 400
+    assert found.value == pytest.approx(mean)
+    assert (found.low, found.high) == pytest.approx((mean - 1.96 * 2 / 20, mean + 1.96 * 2 / 20), abs=0.04)
+
+
+@pytest.mark.parametrize("numpy", [True, False])
+def test_the_same_rows_give_the_same_interval(monkeypatch: pytest.MonkeyPatch, numpy: bool) -> None:
+    if not numpy:
+        monkeypatch.setitem(sys.modules, "numpy", None)
+    rows = [(float(n % 7), 1.0) for n in range(30)]
+    one, two = (bootstrap(rows, lambda sums: [sums[0] / sums[1]], times=500) for _ in range(2))
+    assert one == two
+    assert one[0].low < one[0].value < one[0].high
+
+
+def test_two_arms_that_are_the_same_differ_by_nothing_in_every_draw() -> None:
+    rows = [(float(n), float(n)) for n in range(50)]
+    assert bootstrap(rows, lambda sums: [sums[0] - sums[1]], times=200) == [Interval(0.0, 0.0, 0.0)]
+
+
+def test_one_session_has_a_figure_and_no_interval() -> None:
+    (found,) = bootstrap([(3.0, 4.0)], lambda sums: [sums[0] / sums[1]])
+    assert found.value == 0.75
+    assert math.isnan(found.low) and math.isnan(found.high)
+    assert bootstrap([], lambda sums: [math.nan])[0].value != 0
+
+
+def test_draws_in_which_there_is_nothing_to_tell_are_left_out() -> None:
+    (found,) = bootstrap([(1.0, 1.0), (0.0, 0.0)], lambda sums: [sums[0] / sums[1] if sums[1] else math.nan], times=200)
+    assert found == Interval(1.0, 1.0, 1.0)
