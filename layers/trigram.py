@@ -80,8 +80,8 @@ class Trigram:
                 whole = False
                 break
             try:
-                found = [(score * weight // AS_IT_IS, *place) for string, weight in _strings(query)
-                         for score, *place in shard.find(string, budget.hits)]
+                found = [(score * weight // AS_IT_IS, blob, start, end, line) for string, weight in _strings(query)
+                         for score, blob, start, end, line in shard.find(string, budget.hits)]
             except sqlite3.ProgrammingError:  # let go while it was to be searched
                 continue
             except sqlite3.DatabaseError:  # damaged since it was opened

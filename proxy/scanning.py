@@ -162,9 +162,10 @@ def _most(data: bytes) -> int:
 
 
 def _rare(often: Sequence[tuple[int, int]], most: int, all_of_them: int) -> int:
-    """How many terms, rarest first, are looked for everywhere: one, then as long as no one and not all together are too many."""
+    """How many terms, rarest first, are looked for everywhere: one that stands there, then as long as no one and not all together are
+    too many. A sample may miss those that it counts as none."""
     rare = total = 0
-    while rare < len(often) and (rare == 0 or (often[rare][0] <= most and total + often[rare][0] <= all_of_them)):
+    while rare < len(often) and (total == 0 or (often[rare][0] <= most and total + often[rare][0] <= all_of_them)):
         total += often[rare][0]
         rare += 1
     return rare
