@@ -281,12 +281,9 @@ class Gateway:
     def searched(self, session: Session, found: Found) -> None:
         """Logs a search. A store that cannot be written still answers."""
         try:
-            at, scope = self.clock(), session.scope
-            self.store.log(scope, events.searched(
-                at=at, session=session.name, tokens=estimate(found.text), hits=len(found.hits), query=found.query))
-            for hit in found.hits:
-                if events.meant(hit.signals):
-                    self.store.log(scope, events.found(at=at, session=session.name, ref=hit.ref, rank=hit.rank))
+            self.store.log(session.scope, events.searched(
+                at=self.clock(), session=session.name, tokens=estimate(found.text), hits=len(found.hits), query=found.query,
+                meant=(hit.ref for hit in found.hits if events.meant(hit.signals))))
         except (ByrefError, OSError) as fault:
             self.faults.add("log", fault)
 

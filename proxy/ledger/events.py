@@ -11,8 +11,8 @@ adds a `counted` for each text. Kinds and their numbers:
 |          |                 | output); native (characters that the harness shows), aside (bits: parts not shown) |
 | repeated | the former one  | raw, view of the call that repeats it                                          |
 | fetched  | the output      | tokens, bytes of one page; note: its address                                   |
-| searched | -               | tokens of the answer, hits; note: the query, through the projection            |
-| found    | of the hit      | of a hit that only layers of meaning brought: rank                             |
+| searched | -               | tokens of the answer, hits; meant1, ... (keys of the refs of hits that only    |
+|          |                 | layers of meaning brought); note: the query, through the projection            |
 | counted  | -               | key of a text, its tokens; tool: by what they were counted. Of a repeat, shows: |
 |          |                 | whether it shows lines that the former view hid                                |
 | usage    | of its 1st call | message (hash of its id); as billed: input, read and written (cache), output   |
@@ -24,7 +24,7 @@ from byref.proxy.text import project, short_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 NOTE = 200  # characters of a note
 _MEANING = frozenset({"static", "dense", "late", "sparse"})
@@ -55,20 +55,16 @@ def fetched(*, at: float, session: str, ref: str, tool: str, shape: str, tokens:
     return Event("fetched", at, session, ref, tool, shape, {"tokens": tokens, "bytes": size}, address if len(address) <= NOTE else "")
 
 
-def searched(*, at: float, session: str, tokens: int, hits: int, query: str = "") -> Event:
-    """One answer of a search."""
-    return Event("searched", at, session, "", "", "", {"tokens": tokens, "hits": hits}, project(query)[:NOTE])
+def searched(*, at: float, session: str, tokens: int, hits: int, query: str = "", meant: Iterable[str] = ()) -> Event:
+    """One answer of a search. meant: refs of hits that only layers of meaning brought."""
+    keys = {f"meant{number}": key(ref) for number, ref in enumerate(dict.fromkeys(meant), 1)}
+    return Event("searched", at, session, "", "", "", {"tokens": tokens, "hits": hits} | keys, project(query)[:NOTE])
 
 
 def meant(signals: Sequence[str]) -> bool:
     """Whether only layers of meaning brought a hit with these signals. A signal may name its model behind a sign."""
     names = {signal.replace(":", "-").partition("-")[0] for signal in signals} - _NOTES
     return bool(names) and names <= _MEANING
-
-
-def found(*, at: float, session: str, ref: str, rank: int) -> Event:
-    """A hit of a search that only layers of meaning brought: none of its words stands there."""
-    return Event("found", at, session, ref, "", "", {"rank": rank})
 
 
 def counted(*, at: float, key: int, method: str, tokens: int) -> Event:

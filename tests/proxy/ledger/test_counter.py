@@ -3,9 +3,12 @@ from __future__ import annotations
 
 import socket
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from byref.proxy.errors import ConfigError
 from byref.proxy.ledger.counter import token_counter
@@ -41,6 +44,14 @@ def test_both_tokenizers_count_alike_and_without_a_network(monkeypatch: pytest.M
     monkeypatch.setattr(socket.socket, "connect", refused)
     fast, plain = token_counter("toktok"), token_counter("tiktoken")
     assert plain.exact and plain.name != fast.name and fast.count(TEXTS) == plain.count(TEXTS)
+
+
+@given(st.text(alphabet="ab1 \n\r\t/-(é東'", max_size=60), st.lists(st.integers(0, 60), max_size=6))
+def test_a_text_in_pieces_counts_as_the_whole_of_it(text: str, cuts: list[int]) -> None:
+    pytest.importorskip("toktok", reason="the extra `count` is not installed")
+    edges = [0, *sorted(cuts), len(text)]
+    pieces = [text[a:b] for a, b in pairwise(edges)]
+    assert token_counter().run(pieces) == token_counter().count([text])[0]
 
 
 def test_tiktoken_without_tables_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,8 @@ def test_second_calls_are_counted_in_tokens() -> None:
     assert (page.kind, dict(page.numbers)) == ("fetched", {"tokens": 7, "bytes": 20})
     assert events.searched(at=1.0, session="s", tokens=5, hits=2).numbers["hits"] == 2
     assert events.searched(at=1.0, session="s", tokens=5, hits=2, query="how long is a lease held").note == "how long is a lease held"
+    meant = events.searched(at=1.0, session="s", tokens=5, hits=3, meant=["r1", "r2", "r1"]).numbers
+    assert [meant.get(f"meant{n}") for n in (1, 2, 3)] == [events.key("r1"), events.key("r2"), None]
     assert len(events.searched(at=1.0, session="s", tokens=5, hits=2, query="w" * 5000).note) == events.NOTE
 
 
