@@ -132,7 +132,7 @@ class Catalog:
         self._pid, self._closed, self._read_only = os.getpid(), False, False
         try:
             self._create()
-            self._give(self._connect())
+            self._give(self.connect())
         except (_sqlite3.Error, OSError) as error:
             raise fault(error, self.path) from error
 
@@ -154,7 +154,8 @@ class Catalog:
         os.fchmod(descriptor, 0o600)
         os.close(descriptor)
 
-    def _connect(self) -> Link:
+    def connect(self) -> Link:
+        """A connection of its own, for who closes it."""
         link = Link(self._open(self.path))
         try:
             try:
@@ -235,7 +236,7 @@ class Catalog:
         try:
             return self._pool.pop()
         except IndexError:
-            return self._connect()
+            return self.connect()
 
     def _give(self, link: Link) -> None:
         if self._closed:
@@ -284,9 +285,10 @@ class Catalog:
                 pass
         return size
 
-    def truncate_wal(self, patience: float) -> bool:
+    def truncate_wal(self, patience: float, then: Callable[[], None] | None = None) -> bool:
         """Moves the WAL into the catalog and cuts it to nothing. False if readers kept it in use for so many seconds.
 
+        then: what is done next, still under the lock.
         Holds the lock for short tries only: under it no other checkpoint runs, which SQLite would not wait for.
         """
         deadline = time.monotonic() + patience
@@ -297,6 +299,8 @@ class Catalog:
                     self._lock(link)
                     try:
                         if truncate_wal(link.db, 0.05):
+                            if then is not None:
+                                then()
                             return True
                     finally:
                         fcntl.flock(link.lock, fcntl.LOCK_UN)

@@ -364,7 +364,8 @@ class FileStore:
                 retention.save()
         except OSError as error:
             raise fault(error, self._root) from error
-        if not self._catalog.truncate_wal(PURGE_PATIENCE):
+        from byref.proxy.store.scrubbing import scrub
+        if not scrub(self._catalog, PURGE_PATIENCE):
             raise StoreBusy(f"{ref} is removed, but others still read the journal that has its bytes; purge it again when they are done")
 
     def verify(self) -> Verified:
