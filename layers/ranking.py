@@ -44,6 +44,7 @@ MARGIN = 2
 # Of a cosine in 1/10,000 from which on meaning alone is told, where no word of the query stands anywhere: of the right answers to the
 # paraphrases of bench/sets 83 % are as near, of the nearest texts to Cranfield's questions among docstrings 53 % (at 2700 92 and 93 %).
 SURE = 3500
+ALIKE = 2700  # bps of a string's rarer trigrams from which on a chunk is told where nothing judges how alike it is
 LEXICAL, CASCADE = "lexical", "cascade"
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|\w[._/:\\-]\w|\w_|\d[a-zA-Z]|[a-zA-Z]\d|^[A-Z][A-Z0-9_]+$")
 _OPERATORS = re.compile(r"[(){}\[\]<>=|&^$*+\\!?%@#~`;\"]|::|->|--|(?:^|\s)(?:AND|OR|NOT|NEAR)(?:\s|$)")
@@ -138,9 +139,15 @@ def rank(query: Query, scope: Scope, answers: Sequence[Answer], emphasis: str, p
         kept = [one for one in ranked if one.tier or one.hit.terms]
     else:
         stands = any(branch.signal in STRINGS for one in ranked for branch in one.branches)
-        kept = [one for one in ranked if one.tier or one.hit.terms or (one.fused and (stands or _sure(one)))]
+        judged = any(answer.name == "fuzzy" and answer.status == "ran" for answer in answers)
+        kept = [one for one in ranked if one.tier or one.hit.terms or (
+            one.fused and (stands or _sure(one) or (not judged and _alike(one))))]
     kept.sort(key=lambda one: _place(one, scope))
     return kept
+
+
+def _alike(one: Ranked) -> bool:
+    return any(branch.score >= ALIKE and branch.signal == "trigram" for branch in one.branches)
 
 
 def _sure(one: Ranked) -> bool:

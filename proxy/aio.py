@@ -110,6 +110,7 @@ class Gateway:
 
 
 def open(url: str | None = None, *, profile: str | None = None, scope: str | None = None, max_bytes: int | None = None,
-         max_age: float | None = None, clock: Clock | None = None) -> Gateway:
+         max_age: float | None = None, late_model: str | None = None, clock: Clock | None = None) -> Gateway:
     """As `byref.open`, for `async with`. Opening reads little and is not awaited."""
-    return Gateway(sync.open(url, profile=profile, scope=scope, max_bytes=max_bytes, max_age=max_age, clock=clock))
+    return Gateway(sync.open(url, profile=profile, scope=scope, max_bytes=max_bytes, max_age=max_age,
+                             late_model=late_model, clock=clock))

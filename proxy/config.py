@@ -50,7 +50,8 @@ _OFF_KEYS = ("tools", "commands", "projects")
 class Settings:
     """What a gateway is opened with. max_bytes in bytes, max_age in seconds; scope is None where nothing fixes it.
 
-    folder: where the log lies, beside the store; None for a store in memory. user: the user's own folder, for signatures.
+    folder: where the log lies, beside the store; None for a store in memory. user: the user's own folder, for signatures. late_model:
+    of the late layer; empty for the one that `make models` brings.
     """
 
     home: str
@@ -62,10 +63,11 @@ class Settings:
     max_age: float
     scope: str | None
     off: bool
+    late_model: str = ""
 
 
 def load(*, url: str | None = None, profile: str | None = None, scope: str | None = None, max_bytes: int | str | None = None,
-         max_age: float | str | None = None, environ: Mapping[str, str] | None = None) -> Settings:
+         max_age: float | str | None = None, late_model: str | None = None, environ: Mapping[str, str] | None = None) -> Settings:
     """The settings in force. Raises `ConfigError` for one that cannot be used."""
     env = os.environ if environ is None else environ
     home = home_folder(env)
@@ -89,10 +91,13 @@ def load(*, url: str | None = None, profile: str | None = None, scope: str | Non
     if boundary is not None and not (isinstance(boundary, str) and boundary):
         raise ConfigError(f"{where}: a scope is a text that is not empty")
     size, age = pick(max_bytes, "max_bytes", MAX_BYTES), pick(max_age, "max_age", MAX_AGE)
+    late, where = pick(late_model, "late_model", "")
+    if not isinstance(late, str):
+        raise ConfigError(f"{where}: a model is a folder, a name, or owner/name on the hub, not {str(late)[:40]!r}")
     return Settings(
         home, store_folder(place), env.get("HOME", ""), place, str(name), int(_amount(*size, _SIZES, "bytes, such as 500MB or 10GiB")),
         _amount(*age, _AGES, "seconds, or a time such as 12h or 30d"), boundary,
-        switched_off(env))
+        switched_off(env), late)
 
 
 @dataclass(frozen=True, slots=True)

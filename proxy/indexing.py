@@ -48,10 +48,10 @@ def scope_of(name: str, outputs: Sequence[Output], store: Store, named: bool = F
 
 
 class Indexes:
-    """The layers over one store. Safe for many threads. folder: of the store; None keeps all in memory."""
+    """The layers over one store. Safe for many threads. folder: of the store; None keeps all in memory. late_model: of the late layer."""
 
-    def __init__(self, store: Store, folder: str | None, log: Log) -> None:
-        self._store, self._log = store, log
+    def __init__(self, store: Store, folder: str | None, log: Log, late_model: str = "") -> None:
+        self._store, self._log, self._late_model = store, log, late_model
         self._folder = None if folder is None else os.path.join(folder, "layers")
         self._lock = RLock()
         self._memory = Memory()
@@ -71,7 +71,7 @@ class Indexes:
             if scope not in self._known:
                 embedding.use(models_folder())
                 dense.use(dense_model())
-                choice.use(late_model())
+                choice.use(self._late_model or late_model())
                 layers = load(lambda name: self._place(scope, name), self._log)
                 self._known[scope] = Orchestrator([Cached(layer, self._memory, scope) for layer in layers], self._log)
             return self._known[scope]

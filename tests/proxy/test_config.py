@@ -153,3 +153,12 @@ def test_a_time_is_seconds_or_has_a_unit():
     for value in ("soon", "", -1, 0, True, None):
         with pytest.raises(ConfigError, match="--max-age"):
             config.age(value, "--max-age")
+
+
+def test_the_late_model_is_an_argument_a_variable_or_in_the_file(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert config.load().late_model == ""
+    Path(config.home_folder()).mkdir(parents=True, exist_ok=True)
+    (Path(config.home_folder()) / "config.toml").write_text('late_model = "of-the-file"\n')
+    assert config.load().late_model == "of-the-file"
+    monkeypatch.setenv("BYREF_LATE_MODEL", "of-the-variable")
+    assert config.load().late_model == "of-the-variable" and config.load(late_model="given").late_model == "given"
