@@ -41,13 +41,14 @@ _GONE = "not stored, the raw output passed: this call was answered before, and w
 
 
 def open(url: str | None = None, *, profile: str | None = None, scope: str | None = None, max_bytes: int | None = None,
-         max_age: float | None = None, clock: Clock | None = None) -> Gateway:
+         max_age: float | None = None, late_model: str | None = None, clock: Clock | None = None) -> Gateway:
     """A gateway over the store at url: `file:` and a folder, `memory:`, or None for the user's own.
 
     profile: safe, auto or lean. scope: fixes the scope of all sessions, which otherwise is each session's name. max_bytes
-    and max_age (seconds) bound what is kept. clock gives seconds since the epoch. Raises `ConfigError`.
+    and max_age (seconds) bound what is kept. late_model: of the layer `late`, a folder, a name beside the other models, or `owner/name`
+    on the hub, the same for all gateways of a process. clock gives seconds since the epoch. Raises `ConfigError`.
     """
-    settings = config.load(url=url, profile=profile, scope=scope, max_bytes=max_bytes, max_age=max_age)
+    settings = config.load(url=url, profile=profile, scope=scope, max_bytes=max_bytes, max_age=max_age, late_model=late_model)
     return Gateway(settings, clock or time.time, fixed=scope)
 
 
@@ -294,7 +295,7 @@ class Gateway:
         from byref.proxy.indexing import Indexes
         with self._lock:
             if self._indexes is None:
-                self._indexes = Indexes(store, self.settings.folder, self.faults.add)
+                self._indexes = Indexes(store, self.settings.folder, self.faults.add, self.settings.late_model)
             return self._indexes
 
     def _indexed(self) -> Indexes | None:
