@@ -14,7 +14,7 @@ from hashlib import blake2b
 from threading import Lock
 
 from byref.proxy.contracts import Store
-from byref.proxy.frontends.llm.conversation import Conversation, Result, Text
+from byref.proxy.frontends.llm.conversation import Conversation, Result
 
 HELD = 500  # contexts in memory; what is dropped is read from the store again
 _NUMBERS = re.compile(r"\d+")
@@ -30,7 +30,7 @@ class Context:
 
     def __init__(self, name: str) -> None:
         self.name, self.lock = name, Lock()
-        self.given: dict[str, Literals] = {}  # by the key of a result
+        self.given: dict[tuple[str, tuple[int, ...]], Literals] = {}  # by the id of a call and hashes of what it returned
         self._shown: set[str] = set()  # keys of the results whose views count as shown
         self._tick = 0  # of the store, up to which that is known
 
@@ -88,13 +88,13 @@ def name_of(found: Conversation) -> str:
     return "llm-" + _hash("session" if found.session else "system", known, found.task if found.whole else "\0")
 
 
-def key_of(result: Result, texts: Sequence[Text], lengths: Sequence[int]) -> str:
+def key_of(result: Result, lengths: Sequence[int]) -> str:
     """Which result of which call this is: its id, and what it was and said, since ids may come again. lengths: of the tool's own text.
 
     Blanks at the end are left out: which of them a harness put between a text and what it appended cannot be told.
     """
     calling = result.calling
-    own = [text.text[:length].rstrip() for text, length in zip(texts, lengths, strict=True)]
+    own = [text.text[:length].rstrip() for text, length in zip(result.texts, lengths, strict=True)]
     arguments = json.dumps(calling.arguments, sort_keys=True, separators=(",", ":"))
     return f"{result.call_id}.{_hash(calling.tool, arguments, str(result.is_error), *own)}"
 

@@ -65,7 +65,7 @@ class Conversation:
 
 def own_length(text: str) -> int:
     """Characters of a result's text that are the tool's own: what a harness appended comes after them."""
-    if "</system-reminder>" not in text[-200:] and not text.rstrip().endswith("</system-reminder>"):
+    if "</system-reminder>" not in text[-80:]:
         return len(text)
     found = _APPENDED.search(text)
     return found.start() if found else len(text)

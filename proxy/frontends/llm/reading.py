@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from byref.proxy.contracts import Json
 
 _BLANK = re.compile(r"[ \t\r\n]*+")
+_NAME = re.compile(r'"([^"\\\x00-\x1f]*+(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*+)"[ \t\r\n]*+:[ \t\r\n]*+')
+_FOLLOWS = re.compile(r"[ \t\r\n]*+([,\]}])")
 _ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.")
 
 
@@ -19,7 +21,7 @@ def _no_number(text: str) -> Json:
     raise ValueError(f"{text} is no JSON")
 
 
-_scan = json.JSONDecoder(parse_constant=_no_number).raw_decode
+_scan: Callable[[str, int], tuple[Json, int]] = getattr(json.JSONDecoder(parse_constant=_no_number), "scan_once")  # noqa: B009  no stub
 
 
 class Node(NamedTuple):
@@ -56,20 +58,50 @@ class Edit(NamedTuple):
     text: str
 
 
-def parse(body: bytes, into: Collection[str]) -> tuple[str, Node]:
+class Parsed(NamedTuple):
+    """A request and its value."""
+
+    text: str
+    node: Node
+
+    def known(self, text: str) -> dict[int, Node]:
+        """Values that stand in another request at the same place, by where they start: the elements of lists at the top."""
+        lists = [node.elements for node in self.node.members.values() if node.elements]
+        if not lists or text[:lists[0][0].end] != self.text[:lists[0][0].end]:
+            return {}
+        same = _common(text, self.text)
+        return {one.start: one for elements in lists for one in elements if one.end < same}
+
+
+def parse(body: bytes, into: Collection[str], formers: Iterable[Parsed] = ()) -> Parsed:
     """The text of a request and its value. into: names of the members that are walked into.
+
+    formers: requests before it, of which one may begin as it does: what they share is not read again.
 
     Raises ValueError for what is no JSON object, and for one in which a name stands twice where we look: what is not understood
     exactly must not be changed.
     """
     text = body.decode()
+    known = next(filter(None, (former.known(text) for former in formers)), {})
     try:
-        node = _read(text, _after(text, 0), into)
-    except (IndexError, RecursionError):
+        node = _read(text, _after(text, 0), into, known)
+    except (IndexError, StopIteration, RecursionError):
         raise ValueError("the request is no JSON") from None
     if not node.members or _after(text, node.end) != len(text):
         raise ValueError("the request is no JSON object")
-    return text, node
+    return Parsed(text, node)
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def _after(text: str, at: int) -> int:
@@ -77,48 +109,41 @@ def _after(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _read(text: str, at: int, into: Collection[str]) -> Node:
-    if text[at] == "{":
-        members: dict[str, Node] = {}
-        place = _after(text, at + 1)
-        while text[place] != "}":
-            if text[place] != '"':
-                raise ValueError("a member without a name")
-            name, end = _scan(text, place)
-            place = _after(text, end)
-            if text[place] != ":" or name in members:
-                raise ValueError(f"the member {name[:40]!r} stands twice, or without a value")
-            node = _value(text, _after(text, place + 1), into, name in into)
-            members[name] = node
-            place = _next(text, node.end, "}")
-        return Node(at, place + 1, None, members)
+def _read(text: str, at: int, into: Collection[str], known: Mapping[int, Node]) -> Node:
+    """An object or a list that is walked. One match a member and one a comma: a request has thousands."""
+    members: dict[str, Node] = {}
     elements: list[Node] = []
+    close = "}" if text[at] == "{" else "]"
+    named, walk, name = close == "}", True, ""
     place = _after(text, at + 1)
-    while text[place] != "]":
-        node = _value(text, place, into, True)
-        elements.append(node)
-        place = _next(text, node.end, "]")
-    return Node(at, place + 1, None, {}, elements)
-
-
-def _value(text: str, at: int, into: Collection[str], walk: bool) -> Node:
-    if walk and text[at] in "{[":
-        return _read(text, at, into)
-    value, end = _scan(text, at)
-    return Node(at, end, value)
-
-
-def _next(text: str, at: int, close: str) -> int:
-    """Where the next member or element begins, or the bracket that closes stands."""
-    place = _after(text, at)
     if text[place] == close:
-        return place
-    if text[place] != ",":
-        raise ValueError("a comma is missing")
-    place = _after(text, place + 1)
-    if text[place] == close:
-        raise ValueError("a comma too many")
-    return place
+        return Node(at, place + 1, None, members, elements)
+    while True:
+        if named:
+            begun = _NAME.match(text, place)
+            if begun is None:
+                raise ValueError("a member without a name")
+            name, place = begun[1], begun.end()
+            if "\\" in name:
+                name = json.loads(f'"{name}"')
+            walk = name in into
+            if name in members:
+                raise ValueError(f"the member {name[:40]!r} stands twice")
+        if walk and text[place] in "{[":
+            node = known.get(place) or _read(text, place, into, known)
+        else:
+            value, end = _scan(text, place)
+            node = Node(place, end, value)
+        if named:
+            members[name] = node
+        else:
+            elements.append(node)
+        follows = _FOLLOWS.match(text, node.end)
+        if follows is None or (follows[1] != "," and follows[1] != close):
+            raise ValueError("a comma is missing")
+        if follows[1] == close:
+            return Node(at, follows.end(), None, members, elements)
+        place = _after(text, follows.end())
 
 
 def offset(literal: str, count: int) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
@@ -20,10 +20,12 @@ from byref.proxy.frontends.llm import anthropic, chat, responses
 from byref.proxy.frontends.llm.contexts import Context, Contexts, Literals, key_of
 from byref.proxy.frontends.llm.conversation import Conversation, Result, own_length
 from byref.proxy.frontends.llm.ours import Exceptions, reachable
-from byref.proxy.frontends.llm.reading import Edit, Node, applied, literal, offset, parse
+from byref.proxy.frontends.llm.reading import Edit, Node, Parsed, applied, literal, offset, parse
 from byref.proxy.gateway import Gateway
 from byref.proxy.session import Session
 
+FORMERS = 16  # requests that are held: the next one of each conversation begins as they do
+HELD = 4 << 20  # characters of such a request
 MEMO = 20_000  # results whose bytes are held in memory without a store
 _FOLDER = re.compile(r"(?:[Ww]orking directory: |<cwd>)(/[^\n<]*)")  # as Claude Code, OpenCode and Codex say it
 
@@ -75,14 +77,18 @@ class Rewriter:
         self._lock = Lock()
         self._memo: OrderedDict[tuple[str, ...], Literals] = OrderedDict()
         self._scopes: dict[str, str] = {}
+        self._formers: dict[str, deque[Parsed]] = {one.PATH: deque(maxlen=FORMERS) for one in FAMILIES}
 
     def rewrite(self, api: Family, body: bytes) -> Rewritten:
         """A request as it goes on. Never fails for a fault of ours: then it passes as it came."""
         try:
-            text, request = parse(body, api.INTO)
-            found = api.read(text, request)
+            parsed = parse(body, api.INTO, tuple(self._formers[api.PATH]))
+            found = api.read(*parsed)
         except ValueError:
             return Rewritten(body)
+        text = parsed.text
+        if len(text) <= HELD:
+            self._formers[api.PATH].appendleft(parsed)
         try:
             return self._rewritten(body, text, found)
         except Exception as fault:  # whatever it is: the request goes through
@@ -98,8 +104,8 @@ class Rewriter:
         replaced = 0
         with context.lock:
             work = _Request(self, found, context, scope, able)
-            for result, key, lengths in work.results:
-                given = work.given(result, key, lengths)
+            for result, lengths in work.results:
+                given = work.given(result, lengths)
                 if given is not None:
                     replaced += 1
                     for one, new, length in zip(result.texts, given, lengths, strict=True):
@@ -150,32 +156,34 @@ class _Request:
 
     def __init__(self, rewriter: Rewriter, found: Conversation, context: Context, scope: str, able: bool) -> None:
         self.rewriter, self.found, self.context, self.scope, self.able = rewriter, found, context, scope, able
-        self.results: list[tuple[Result, str, tuple[int, ...]]] = []
+        self.results: list[tuple[Result, tuple[int, ...]]] = []
         for result in found.results:
-            lengths = tuple(own_length(one.text) for one in result.texts)
+            lengths = tuple([own_length(one.text) for one in result.texts])
             if any(lengths):
-                self.results.append((result, key_of(result, result.texts, lengths), lengths))
+                self.results.append((result, lengths))
         self._session: Session | None = None
 
-    def given(self, result: Result, key: str, lengths: tuple[int, ...]) -> Literals:
+    def given(self, result: Result, lengths: tuple[int, ...]) -> Literals:
         """What stands for the texts of a result; None where they stay."""
         if self.rewriter.stateless:
-            return self._stateless(result, key, lengths)
+            return self._stateless(result, lengths)
+        # The id and the text as it came, by a hash of this process: what is known already is found without more.
+        brief = result.call_id, tuple([hash(one.text) for one in result.texts])
         given = self.context.given
-        if key in given:
-            return given[key]
-        store = self.rewriter.gateway.store
+        if brief in given:
+            return given[brief]
+        store, key = self.rewriter.gateway.store, key_of(result, lengths)
         fresh = result.new and self.able and not self.rewriter.covers(result, self.found.tools, self.scope)
         if not fresh and store.first(self.context.name, key) is None:
             if not result.new:
-                given[key] = None
+                given[brief] = None
             return None
         if fresh and self.found.session and store.first(self.found.session, result.call_id) is not None:
             return None  # a hook made a view of it before it came here
         session = self._opened()
         literals, sure = self._captured(session, result, key, lengths)
         if sure:
-            given[key] = literals
+            given[brief] = literals
             self.context.shows(store, key)
         return literals
 
@@ -183,15 +191,15 @@ class _Request:
         if self._session is None:
             found, context = self.found, self.context
             self._session = self.rewriter.session(found.session or context.name, self.scope, found.task, context.name, found.whole)
-            if not context.proven(self.rewriter.gateway.store, {key for _, key, _ in self.results}):
+            if not context.proven(self.rewriter.gateway.store, {key_of(result, lengths) for result, lengths in self.results}):
                 self._session.compacted()
                 context.forgotten()
         return self._session
 
-    def _stateless(self, result: Result, key: str, lengths: tuple[int, ...]) -> Literals:
+    def _stateless(self, result: Result, lengths: tuple[int, ...]) -> Literals:
         if not self.able or self.rewriter.covers(result, self.found.tools, self.scope):
             return None
-        made = key, result.calling.said, self.found.task, self.scope
+        made = key_of(result, lengths), result.calling.said, self.found.task, self.scope
         known, literals = self.rewriter.memo(made)
         if not known:
             literals, sure = self._captured(self.rewriter.session("llm", self.scope, self.found.task), result, None, lengths)

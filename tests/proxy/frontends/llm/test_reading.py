@@ -33,6 +33,21 @@ def test_what_is_walked_is_what_a_parser_reads_and_stands_where_it_says(value: o
         assert json.loads(text[one.start:one.end]) == plain(one, text)
 
 
+@given(st.lists(VALUES, min_size=1, max_size=5), st.lists(VALUES, max_size=3), st.integers(0, 4), st.booleans())
+def test_what_a_former_request_shares_reads_the_same(first: list[object], more: list[object], cut: int, tail: bool) -> None:
+    former = parse(json.dumps({"messages": first, "x": 1}).encode(), INTO)
+    body = json.dumps({"messages": first[:cut] + more, **({"content": [1]} if tail else {})}).encode()
+    assert parse(body, INTO, [former]) == parse(body, INTO)
+
+
+def test_elements_that_stand_alike_are_taken_over() -> None:
+    body = json.dumps({"messages": [{"content": ["a" * 50]}, {"content": ["b"]}]}).encode()
+    former = parse(body, INTO)
+    again = parse(body.replace(b'"b"', b'"b", "c"'), INTO, [former])
+    assert again.node.get("messages").elements[0] is former.node.get("messages").elements[0]
+    assert again.node.get("messages").elements[1].get("content").elements[1].value == "c"
+
+
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b"1", b'{"a":1,"a":2}', b'{"a":1,}', b'{"a":[1,]}', b'{"a" 1}', b'{"a":1} x',
                                   b'{a:1}', b'{"a":1', b'{"a":NaN}', b'{"messages":[[1 2]]}',
                                   b'\xef\xbb\xbf{"a":1}', b'{"a":"\xff"}', b'{"a":"\n"}'])
