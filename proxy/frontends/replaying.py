@@ -1,0 +1,104 @@
+"""Recorded sessions through byref, in as many processes as are asked for: sessions stream in and sums stream out, in order."""
+from __future__ import annotations
+
+import multiprocessing
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+
+from byref.filters.render import MARKER
+from byref.proxy.contracts import Call
+from byref.proxy.errors import ByrefError
+from byref.proxy.gateway import Gateway
+from byref.proxy.gateway import open as open_gateway
+from byref.proxy.ledger.counter import TokenCounter, token_counter
+from byref.proxy.ledger.replay import Shown, replay
+from byref.proxy.ledger.summary import Summary, summary
+from byref.proxy.ledger.trajectories import Trajectory
+
+OURS = "mcp__byref__"  # second calls, as a harness names them: final, never a view
+_AHEAD = 4  # sessions a process that are read before they are asked for
+
+
+class Views:
+    """An arm of byref as a library, with one profile: a store in memory and a context of its own for each session.
+
+    Whether a call failed is not said: most recordings do not know.
+    """
+
+    marker = MARKER
+
+    def __init__(self, profile: str) -> None:
+        self.profile = profile
+        self._gateway: Gateway | None = None
+
+    def start(self, trajectory: Trajectory) -> Callable[[Call, str], Shown]:
+        """A fresh store, so that none grows; raises `ByrefError` where a view could not be made, for no figure should hide that."""
+        self.close()
+        self._gateway = open_gateway("memory:", profile=self.profile)
+        session = self._gateway.session("replay", task=trajectory.task)
+
+        def view(call: Call, output: str) -> Shown:
+            if call.tool.startswith(OURS):
+                return Shown(output)
+            found = session.capture(tool=call.tool, args=call.arguments, output=output, said=call.said)
+            if found.warning:
+                raise ByrefError(found.warning)
+            return Shown(found.text, found.shape)
+        return view
+
+    def close(self) -> None:
+        """Lets go of the last session's store."""
+        if self._gateway is not None:
+            self._gateway.close()
+            self._gateway = None
+
+
+class Work:
+    """What each process does: sessions to sums, one for each profile. A session that fails is told by its name."""
+
+    def __init__(self, profiles: Sequence[str], counter: str = "", definitions: int = 0) -> None:
+        self.profiles, self.counter, self.definitions = tuple(profiles), counter, definitions
+
+    def __call__(self, trajectory: Trajectory) -> list[Summary] | str:
+        found = []
+        for profile in self.profiles:
+            arm = Views(profile)
+            try:
+                found += [summary(each, self.definitions) for each in replay([trajectory], arm, _counter(self.counter))]
+            except ByrefError as fault:
+                return f"session {trajectory.id}: {fault}"
+            finally:
+                arm.close()
+        return found
+
+
+_COUNTERS: dict[str, TokenCounter] = {}
+
+
+def _counter(name: str) -> TokenCounter:
+    if name not in _COUNTERS:
+        _COUNTERS[name] = token_counter(name)
+    return _COUNTERS[name]
+
+
+def worked(trajectories: Iterable[Trajectory], work: Work, jobs: int) -> Iterator[list[Summary] | str]:
+    """What comes of each session, in order. jobs: processes; 1 for none beside this one."""
+    if jobs <= 1:
+        yield from map(work, trajectories)
+        return
+    kind = "fork" if sys.platform == "linux" and threading.active_count() == 1 else "spawn"
+    waiting: deque[Future[list[Summary] | str]] = deque()
+    with ProcessPoolExecutor(jobs, multiprocessing.get_context(kind)) as pool:
+        try:
+            for trajectory in trajectories:
+                waiting.append(pool.submit(work, trajectory))
+                while len(waiting) > jobs * _AHEAD or (waiting and waiting[0].done()):
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for one in waiting:
+                one.cancel()

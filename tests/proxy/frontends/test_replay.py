@@ -1,0 +1,90 @@
+"""`byref replay` answers what byref would have saved in sessions that are already there, with the figures of the evaluation."""
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+LOG = "".join(f"2026-01-01 step {n} of the build: object file {n * 37 % 500}.o written\n" for n in range(400))
+
+
+def claude(folder: Path, name: str) -> None:
+    """A session as Claude Code writes it: a long log, of which the agent uses the error."""
+    usage = {"input_tokens": 4, "cache_read_input_tokens": 10_000, "cache_creation_input_tokens": 2000, "output_tokens": 50}
+    head = {"sessionId": name, "isSidechain": False, "version": "2.1.332"}
+    rows = [
+        {"type": "user", "uuid": name + "1", "message": {"role": "user", "content": "mend the build"}},
+        {"type": "assistant", "uuid": name + "2", "message": {"role": "assistant", "id": "m1", "model": "claude-sonnet-4-5", "usage": usage,
+         "content": [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make"}}]}},
+        {"type": "user", "uuid": name + "3", "message": {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "t1", "content": LOG + f"ERROR: cannot link beacon_{name}\n"}]}},
+        {"type": "assistant", "uuid": name + "4", "message": {"role": "assistant", "id": "m2", "model": "claude-sonnet-4-5", "usage": usage,
+         "content": [{"type": "text", "text": f"beacon_{name} cannot be linked"}]}}]
+    (folder / f"{name}.jsonl").write_text("".join(json.dumps({**head, **row}) + "\n" for row in rows))
+
+
+@pytest.fixture
+def projects(tmp_path: Path) -> Path:
+    folder = tmp_path / "claude" / "projects" / "-home-dev-x"
+    folder.mkdir(parents=True)
+    for name in "abc":
+        claude(folder, name)
+    return folder
+
+
+def test_it_finds_the_users_own_sessions(byref, projects):
+    done = byref("replay", "--claude-code", "--jobs", "1", CLAUDE_CONFIG_DIR=str(projects.parent.parent))
+    told = done.stdout.decode()
+    assert done.returncode == 0, done.stderr
+    assert told.startswith("3 sessions (3 Claude Code), 6 requests, 3 tool outputs; profile auto")
+    assert "byref would have left out 9" in told and "Of the whole bill it would have saved" in told
+    assert done.stderr == b"", "no bar where there is no terminal"
+
+
+def test_without_sessions_it_says_where_it_looked(byref, tmp_path):
+    done = byref("replay", "--claude-code", CLAUDE_CONFIG_DIR=str(tmp_path / "none"))
+    assert done.returncode == 2 and str(tmp_path / "none/projects").encode() in done.stderr
+    assert byref("replay").returncode == 2
+
+
+def test_what_cannot_be_read_is_told_by_line_and_the_rest_is_read(byref, projects):
+    with (projects / "a.jsonl").open("a") as file:
+        file.write('{"type": "user", "mess')
+    (projects / "other.json").write_text('{"a": 1}')
+    done = byref("replay", str(projects), "--json", "--jobs", "2")
+    told = json.loads(done.stdout)
+    assert done.returncode == 0 and told["profiles"]["auto"]["sessions"] == 3
+    assert f"{projects}/a.jsonl:5: no JSON".encode() in done.stderr and b"other.json: no format that is known" in done.stderr
+    assert len(told["faults"]) == 2
+
+
+def test_limit_profiles_and_csv(byref, projects):
+    done = byref("replay", str(projects), "--csv", "--limit", "2", "--profile", "safe", "--profile", "auto", "--jobs", "1")
+    lines = done.stdout.decode().splitlines()
+    assert [line.split(",")[:4] for line in lines[1:]] == [[name, "Claude Code", "claude-sonnet-4-5", profile]
+                                                           for name in "ab" for profile in ("safe", "auto")]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the script leaves its file to be closed for it
+@pytest.mark.parametrize(("name", "limit", "profile"), [("local", 8, "auto"), ("open", 6, "lean")])
+def test_the_figures_are_those_of_the_evaluation(byref, shared: Path, name: str, limit: int, profile: str):
+    pytest.importorskip("toktok", reason="the extra `count` is not installed: the evaluation counts otherwise then")
+    path = shared / "corpus" / f"trajectories-{name}.jsonl"
+    done = byref("replay", str(path), "--limit", str(limit), "--profile", profile, "--json", "--jobs", "1")
+    mine = json.loads(done.stdout)["profiles"][profile]
+    spec = importlib.util.spec_from_file_location("evidence", shared / "eval" / "evidence.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    total, shares = module.replay(str(path), module.arm(f"byref@{profile}"), limit, None, False, None)
+    count = total["ALL"]
+    assert (mine["outputs"], mine["raw_tokens"], mine["view_tokens"], mine["longer"]) == tuple(
+        count[key] for key in ("n", "raw", "view", "longer"))
+    figures = mine["evidence"]
+    for key in ("es", "data"):
+        assert figures[key][0] == pytest.approx(sum(shares["ALL"][key]) / len(shares["ALL"][key]))
+    assert figures["need"][0] == pytest.approx(1000 * count["need"] / max(1, count["raw"] - count["view"]))
+    if count["edits"]:
+        assert figures["edit"][0] == pytest.approx(count["edits_kept"] / count["edits"])

@@ -1,0 +1,53 @@
+"""Sessions in many processes give what they give in one, in order; what cannot be replayed is told and stops nothing."""
+from __future__ import annotations
+
+import pytest
+
+from byref.proxy.errors import ByrefError
+from byref.proxy.frontends import replaying
+from byref.proxy.frontends.replaying import Views, Work, worked
+from byref.proxy.ledger.summary import Summary
+from byref.proxy.ledger.trajectories import Trajectory, Turn
+
+LOG = "".join(f"2026-01-01 step {n} of the build: object file {n * 37 % 500}.o written\n" for n in range(400))
+
+
+def session(number: int) -> Trajectory:
+    return Trajectory(f"s{number}", "test", "mend the build", (
+        Turn("Bash", {"command": f"make {number}"}, LOG + f"ERROR: cannot link beacon_{number}\n", f"beacon_{number}"),
+        Turn("mcp__byref__fetch", {"ref": "r"}, LOG)))
+
+
+def plain(results: list[list[Summary] | str]) -> list[tuple[str, int, int]]:
+    return [(one.id, one.total.count.raw, one.total.count.view) for result in results if not isinstance(result, str) for one in result]
+
+
+def test_two_processes_say_what_one_says() -> None:
+    sessions = [session(n) for n in range(12)]
+    work = Work(["auto", "safe"], "estimate", 700)
+    one, two = plain(list(worked(sessions, work, 1))), plain(list(worked(sessions, work, 2)))
+    assert one == two
+    assert [name for name, _, _ in one] == [f"s{n}" for n in range(12) for _ in range(2)]
+    assert all(view < raw for _, raw, view in one[::2])
+
+
+def test_second_calls_of_ours_are_shown_as_they_are() -> None:
+    (found,) = Work(["auto"], "estimate")(session(1))
+    assert isinstance(found, Summary)
+    ours = found.tools["mcp__byref__fetch"].count
+    assert (ours.raw, found.tools["Bash"].count.view < ours.raw) == (ours.view, True)
+
+
+def test_a_session_whose_view_fails_is_told_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*given: object, **named: object) -> None:
+        raise ByrefError("no view")
+    monkeypatch.setattr(replaying, "open_gateway", fail)
+    assert Work(["auto"], "estimate")(session(7)) == "session s7: no view"
+
+
+def test_sessions_share_nothing() -> None:
+    arm = Views("auto")
+    first = replaying.replay([session(1), session(1)], arm, replaying.token_counter("estimate"))
+    one, two = ([outcome.view for outcome in each.outcomes] for each in first)
+    assert one == two, "what the first was shown is not known to the second"
+    arm.close()
