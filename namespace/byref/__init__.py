@@ -2,13 +2,15 @@
 from __future__ import annotations
 
 __version__ = "0.1.0"
-__all__ = ["MARKER", "ByrefError", "Gateway", "Session", "__version__", "aio", "call", "errors", "open", "pages"]
+__all__ = ["MARKER", "ByrefError", "Gateway", "Session", "__version__", "aio", "call", "errors", "middleware", "open", "pages", "tool",
+           "tools"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from byref.filters.render import MARKER
     from byref.proxy import aio, errors
     from byref.proxy.errors import ByrefError
+    from byref.proxy.frontends.frameworks import middleware, tool, tools
     from byref.proxy.frontends.tools.python import call, pages
     from byref.proxy.gateway import Gateway, open
     from byref.proxy.session import Session
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
 _PLACES = {
     "MARKER": "byref.filters.render", "ByrefError": "byref.proxy.errors", "Gateway": "byref.proxy.gateway",
     "Session": "byref.proxy.session", "call": "byref.proxy.frontends.tools.python", "open": "byref.proxy.gateway",
-    "pages": "byref.proxy.frontends.tools.python",
+    "pages": "byref.proxy.frontends.tools.python", "middleware": "byref.proxy.frontends.frameworks",
+    "tool": "byref.proxy.frontends.frameworks", "tools": "byref.proxy.frontends.frameworks",
 }
 
 
