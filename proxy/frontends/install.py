@@ -67,9 +67,13 @@ class Target:
 def module(name: str) -> ModuleType:
     """The adapter of a harness. Raises `ConfigError` with the names there are."""
     if name.replace("-", "_") not in discover.names("harnesses"):
-        known = ", ".join(one.replace("_", "-") for one in discover.names("harnesses"))
-        raise ConfigError(f"no harness {name[:40]!r}; there are {known}")
+        raise ConfigError(f"no harness {name[:40]!r}; there are {', '.join(known())}")
     return discover.load("harnesses", name.replace("-", "_"))
+
+
+def known() -> list[str]:
+    """The harnesses that something can be installed into. A framework of agents is none: it is told of byref by its program."""
+    return [name.replace("_", "-") for name in discover.names("harnesses") if hasattr(discover.load("harnesses", name), "lists")]
 
 
 def target(name: str, project: bool) -> Target:
@@ -144,7 +148,7 @@ def _restored(where: Target, path: str, addition: Mapping[str, Json]) -> Change:
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("harness", metavar="HARNESS", help=", ".join(name.replace("_", "-") for name in discover.names("harnesses")))
+    parser.add_argument("harness", metavar="HARNESS", help=", ".join(known()))
     parser.add_argument("--mcp", action="store_true", help="wrap the MCP servers that it lists; all there is where it has no hooks")
     parser.add_argument("--server", metavar="NAME", action="append", default=[], help="with --mcp: this server alone; also several times")
     parser.add_argument("--file", metavar="FILE", help="with --mcp: a file that lists servers in another place than the usual one")
