@@ -334,10 +334,17 @@ class Gateway:
         """Derives every hash again."""
         return self.store.verify()
 
-    def report(self, *, scope: str | None = None, session: str | None = None, since: float = 0.0) -> Report:
-        """What was saved, by tool and by shape, net of what it cost; over all scopes unless one is named or fixed."""
+    def report(self, *, scope: str | None = None, session: str | None = None, since: float = 0.0, recount: bool = False,
+               definition: int = 0) -> Report:
+        """What was saved, by tool and by shape, net of what it cost; over all scopes unless one is named or fixed.
+
+        recount: tokens are counted first where a tokenizer is installed and the store still holds the text, instead of estimated.
+        definition: tokens of our tools' definitions, where agents have them.
+        """
+        from byref.proxy.counting import counted
         from byref.proxy.ledger.report import report
-        return report(self.store.events(scope or self._fixed, since=since, session=session))
+        found = list(self.store.events(scope or self._fixed, since=since, session=session))
+        return report(found, counts=counted(self.store, found, self.clock, again=recount), definition=definition)
 
     def close(self) -> None:
         """Closes the store. Harmless when done twice."""

@@ -23,6 +23,7 @@ from byref.proxy.frontends import (
     status,
     trust,
     upkeep,
+    usage,
     view,
     wrapping,
 )
@@ -46,9 +47,9 @@ RUN = Command(
     "seconds. What a command leaves in the background is waited for one second. Past 1 GiB (BYREF_RUN_LIMIT) an output goes through raw "
     "and is not stored. The output of a command that itself starts byref goes through untouched. With BYREF=off this is the bare command.")
 COMMANDS: tuple[Command, ...] = (
-    RUN, pipe.PIPE, view.VIEW, fetch.FETCH, search.SEARCH, similar.SIMILAR, status.STATUS, report.REPORT, replay.REPLAY, rules.RULES,
-    trust.TRUST, serve.SERVE, mcp.MCP, wrapping.WRAP, install.INSTALL, install.UNINSTALL, upkeep.GC, upkeep.PURGE, upkeep.VERIFY,
-    doctor.DOCTOR)
+    RUN, pipe.PIPE, view.VIEW, fetch.FETCH, search.SEARCH, similar.SIMILAR, status.STATUS, report.REPORT, usage.USAGE, replay.REPLAY,
+    rules.RULES, trust.TRUST, serve.SERVE, mcp.MCP, wrapping.WRAP, install.INSTALL, install.UNINSTALL, upkeep.GC, upkeep.PURGE,
+    upkeep.VERIFY, doctor.DOCTOR)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -3,21 +3,80 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
+from pathlib import Path
 
+from byref.proxy.contracts import Json
 from byref.proxy.frontends.command import Command, say, scope_of
 from byref.proxy.gateway import open as open_gateway
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from byref.proxy.ledger.tables import Table
+
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="as JSON")
+    form.add_argument("--csv", action="store_true", help="as CSV")
+    form.add_argument("--html", metavar="FILE", help="as one page that asks nothing of a network, to a file; - for stdout")
     parser.add_argument("--here", action="store_true", help="of this project alone, not of all that the store has seen")
+    parser.add_argument("--days", type=days, metavar="N", help="of the last N days")
+    parser.add_argument("--price", action="append", default=[], metavar="MODEL", help="prices of this model; may be given again")
+    parser.add_argument("--no-tools", action="store_true", help="agents have byref as commands: no definitions of tools are taken off")
+    parser.add_argument("--estimate", action="store_true", help="do not count tokens that are only estimated so far")
 
 
 def _run(args: argparse.Namespace) -> int:
+    from byref.proxy.ledger import tables
+    from byref.proxy.ledger.prices import priced, usual
+    prices = [priced(model) for model in args.price] or [usual()]
     with open_gateway() as gateway:
-        found = gateway.report(scope=scope_of(gateway) if args.here else None)
-        say(json.dumps(found.as_dict(), indent=1, ensure_ascii=False) + "\n" if args.json else found.text)
+        since = gateway.clock() - args.days * 86400 if args.days else 0.0
+        found = gateway.report(scope=scope_of(gateway) if args.here else None, since=since, recount=not args.estimate,
+                               definition=0 if args.no_tools else definition())
+    drawn = tables.tables(found, prices)
+    if args.json:
+        money: list[Json] = [{
+            "prices": one.prices.name, "read": one.prices.read, "write": one.prices.write, "output": one.prices.output,
+            "source": one.source,
+            "saved": found.saving(one.prices), "dollars": one.money(found.saving(one.prices)), "bill": found.bill(one.prices),
+            "tool_results": found.most(one.prices)} for one in prices]
+        say(json.dumps({**found.as_dict(), "money": money, "kv": tables.kv(found)}, indent=1, ensure_ascii=False) + "\n")
+    elif args.csv:
+        say(tables.comma(drawn))
+    elif args.html:
+        from byref.proxy.ledger.page import page
+        text = page(drawn, found)
+        if args.html == "-":
+            say(text)
+        else:
+            Path(args.html).write_text(text, encoding="utf-8")
+    else:
+        say(drawn_text(drawn))
     return 0
 
 
-REPORT = Command("report", "say what the views saved, by tool and by shape", _options, _run)
+def definition() -> int:
+    """Tokens of the definitions of fetch, search and status, as an agent's requests carry them."""
+    from byref.proxy.frontends.wrap.own import TOOLS
+    from byref.proxy.ledger.counter import token_counter
+    shown = [{name: tool[name] for name in ("name", "description", "inputSchema")} for tool in TOOLS]
+    return token_counter().count([json.dumps(shown, ensure_ascii=False, separators=(",", ":"))])[0]
+
+
+def drawn_text(drawn: list[Table]) -> str:
+    """For a terminal by rich, where it is installed; else, and into a pipe, as plain text."""
+    from byref.proxy.ledger import tables
+    return (sys.stdout.isatty() and tables.rich(drawn)) or tables.plain(drawn)
+
+
+def days(text: str) -> float:
+    """A number of days on a command line."""
+    found = float(text)
+    if not 0 < found < 1e6:
+        raise ValueError
+    return found
+
+
+REPORT = Command("report", "say what the views saved, by tool, shape, day and session, net of what they cost", _options, _run)

@@ -1,28 +1,42 @@
 """What the proxy saved: gross, and net of what its own reductions cost.
 
-net = raw - view - fetched - searched - repeats. A repeat is the same call again in the same session without a fetch in
-between; it counts against us only where the view before it had left something out, and then with its whole raw size: had
-that view been complete, the call would not have been made again, so it saved nothing either.
-All tokens are the built-in estimate, not a provider's count.
+net = raw - view - fetched - searched - repeats - definitions. Raw is at most what the harness would have shown of an output. A repeat is
+the same call again in the same session, soon after and without a fetch in between; it counts against us only where it shows lines that
+the view before it hid (where that cannot be told any more: where that view hid anything), and then with its whole raw size: had that
+view been complete, the call would not have been made again, so it saved nothing either.
+
+Following turns are the requests of the session after the one that first held a text. Their number is known where a provider's bill was
+seen; else each call counts as one request, which is an estimate. Sessions that many conversations share have no turns: what they saved
+counts once.
 """
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from byref.proxy.contracts import Event
+from byref.proxy.ledger.economics import ASKING, Prices
+from byref.proxy.ledger.recount import Counts, page_key, raw_key, repeat_key, repeats, view_key
 
 ESTIMATE = "tokens by the built-in estimate (about 0.3 a character of ASCII), not a provider's count"
+HARNESS = 30_000  # bytes of an output beyond which a harness may cut by itself: Claude Code does, at this many characters of a command's
+SOON = 10  # calls between a call and the same again; more, and it is asked for what has changed since
+SHARED = frozenset({"cli", "mcp", "llm", "warm"})  # sessions of who cannot tell one conversation from another
+WITHOUT_TOOLS = frozenset({"cli", "warm"})  # sessions whose agents have commands and no definitions
 
 
 @dataclass(slots=True)
 class Row:
-    """Totals of one tool, one shape, or all. Tokens by estimate; size in bytes.
+    """Totals of one tool, shape, day or session, or of all. Tokens; size in bytes.
 
-    reduced: views with gaps. repeats: calls that count as such, repeated: their tokens.
+    reduced: views with gaps. counted: calls whose tokens a tokenizer counted. repeats: calls that count as such, repeated: their tokens.
+    hid: refs whose view left something out; asked: those of them that were fetched from. turns: following turns, summed over calls;
+    carried: what each net token saved in them: net tokens times following turns.
     """
 
     calls: int = 0
+    counted: int = 0
     reduced: int = 0
     size: int = 0
     raw: int = 0
@@ -31,6 +45,10 @@ class Row:
     fetched: int = 0
     repeats: int = 0
     repeated: int = 0
+    hid: int = 0
+    asked: int = 0
+    turns: float = 0.0
+    carried: float = 0.0
 
     @property
     def gross(self) -> int:
@@ -49,102 +67,265 @@ class Row:
 
 
 @dataclass(slots=True)
-class Report:
-    """Totals over events. asked: share of the views with gaps that were fetched from later.
+class Conversation:
+    """A session. billed: tokens by kind over `messages` messages, empty where no bill was seen. view, shown: tokens of its views, and
+    the same times following turns. definition: tokens of our tools in each of its requests.
+    """
 
-    billed: tokens as the provider counted them, over the messages of which it is known.
+    name: str
+    calls: int = 0
+    messages: set[int | None] = field(default_factory=set)
+    billed: dict[str, int] = field(default_factory=dict)
+    view: int = 0
+    shown: float = 0.0
+    definition: int = 0
+    so_far: int = 0  # calls
+    entered: int = 0  # tokens
+
+    @property
+    def requests(self) -> int:
+        """Requests to the model: as billed, else one a call and the first."""
+        return len(self.messages) or self.calls + 1
+
+    @property
+    def later(self) -> float:
+        """Requests after the one that first holds what comes now."""
+        if self.name in SHARED:
+            return 0.0
+        return (self.calls - self.so_far) * self.requests / (self.calls + 1)
+
+    @property
+    def context(self) -> float:
+        """Tokens of a request now: the mean as billed, else what is known to have entered, which is less."""
+        sent = sum(self.billed.get(kind, 0) for kind in ("input", "read", "written"))
+        return sent / len(self.messages) if sent else float(self.entered)
+
+
+@dataclass(slots=True)
+class Report:
+    """Totals over events. asked: share of the refs with gaps that were fetched from.
+
+    uncapped: net tokens of outputs that a harness may have cut by itself, where it is not known how it does.
+    methods: by what tokens were counted, empty where they are estimates. billed: tokens as the provider counted them, over the messages
+    of which it is known. extra: requests that byref brought about (fetches, searches, repeats); prefix, after: their contexts and their
+    following turns, summed.
     """
 
     total: Row = field(default_factory=Row)
     tools: dict[str, Row] = field(default_factory=dict)
     shapes: dict[str, Row] = field(default_factory=dict)
+    days: dict[str, Row] = field(default_factory=dict)
+    sessions: dict[str, Row] = field(default_factory=dict)
+    conversations: dict[str, Conversation] = field(default_factory=dict)
     searches: int = 0
     searched: int = 0
-    asked: float = 0.0
+    search_turns: float = 0.0
     messages: int = 0
     billed: dict[str, int] = field(default_factory=dict)
+    uncapped: int = 0
+    methods: tuple[str, ...] = ()
+    extra: int = 0
+    prefix: float = 0.0
+    after: float = 0.0
+
+    @property
+    def asked(self) -> float:
+        """Share of the refs whose view left something out that were fetched from."""
+        return self.total.asked / self.total.hid if self.total.hid else 0.0
+
+    @property
+    def definitions(self) -> int:
+        """Tokens of our tools' definitions as they enter: once a session."""
+        return sum(one.definition for one in self.conversations.values())
 
     @property
     def net(self) -> int:
-        """Tokens saved in all; searches belong to no tool and are taken off here."""
-        return self.total.net - self.searched
+        """Tokens saved in all; searches and definitions belong to no tool and are taken off here."""
+        return self.total.net - self.searched - self.definitions
+
+    @property
+    def carried(self) -> float:
+        """Net tokens times the following turns that did not read them."""
+        again = sum(one.definition * (one.requests - 1) for one in self.conversations.values())
+        return self.total.carried - self.search_turns - again
+
+    @property
+    def method(self) -> str:
+        """How tokens were had, in words."""
+        total = self.total
+        if not total.counted:
+            return ESTIMATE
+        rest = total.calls - total.counted
+        counted = f"{total.counted} of {total.calls} calls counted by {', '.join(self.methods)}"
+        return counted + (f"; {rest} by the built-in estimate" if rest else "") + ("; searches by the estimate" if self.searches else "")
+
+    def saving(self, prices: Prices) -> float:
+        """What was saved at these prices, in input tokens: each token as it is sent and read on, less what extra requests cost."""
+        asking = self.prefix * prices.read + self.extra * ASKING * (prices.output + prices.write) + self.after * ASKING * prices.read
+        return self.net * prices.write + self.carried * prices.read - asking
+
+    def bill(self, prices: Prices) -> float | None:
+        """What the provider billed at these prices, in input tokens; None where no bill was seen."""
+        if not self.messages:
+            return None
+        weights = {"input": 1.0, "read": prices.read, "written": prices.write, "output": prices.output}
+        return sum(self.billed.get(kind, 0) * weight for kind, weight in weights.items())
+
+    def most(self, prices: Prices) -> float | None:
+        """Share of the bill that tool results make up in sessions whose bill was seen: no view saves more. None where none was."""
+        bill = self.bill(prices)
+        known = [one for one in self.conversations.values() if one.messages]
+        return sum(one.view * prices.write + one.shown * prices.read for one in known) / bill if bill else None
 
     @property
     def text(self) -> str:
-        """Two tables and a line of totals."""
-        out = []
-        for title, rows in (("tool", self.tools), ("shape", self.shapes)):
-            out.append(f"{title:16}{'calls':>8}{'raw':>12}{'view':>12}{'fetched':>10}{'repeated':>10}{'net':>12}{'saved':>8}")
-            for name, row in sorted(rows.items(), key=lambda item: (-item[1].raw, item[0])):
-                out.append(_line(name, row))
-            out.append(_line("all", self.total) + "\n")
-        searches = f"; {self.searches} searches took {self.searched}" if self.searches else ""
-        share = self.net / self.total.raw if self.total.raw else 0.0
-        out.append(f"net {self.net} of {self.total.raw} tokens saved ({share:.1%}); {self.total.reduced} of {self.total.calls} "
-                   f"views left something out, {self.asked:.0%} of them were fetched from{searches}")
-        out.append(ESTIMATE)
-        if self.messages:
-            names = (("input", "input"), ("read", "read from the cache"), ("written", "written to it"), ("output", "output"))
-            counts = ", ".join(f"{self.billed[name]} {words}" for name, words in names if name in self.billed)
-            out.append(f"as the provider billed {self.messages} messages: {counts}")
-        return "\n".join(out) + "\n"
+        """Tables and totals for a terminal."""
+        from byref.proxy.ledger.tables import plain, tables
+        return plain(tables(self))
 
     def as_dict(self) -> Mapping[str, object]:
         """The same as plain values."""
         def plain(row: Row) -> dict[str, object]:
             return {name: getattr(row, name) for name in (*Row.__slots__, "gross", "net", "saved")}
-        return {"total": plain(self.total), "tools": {k: plain(v) for k, v in sorted(self.tools.items())},
-                "shapes": {k: plain(v) for k, v in sorted(self.shapes.items())}, "searches": self.searches, "searched": self.searched,
-                "asked": self.asked, "net": self.net, "unit": ESTIMATE,
+
+        def rows(of: Mapping[str, Row]) -> dict[str, object]:
+            return {name: plain(row) for name, row in sorted(of.items())}
+        return {"total": plain(self.total), "tools": rows(self.tools), "shapes": rows(self.shapes), "days": rows(self.days),
+                "sessions": rows(self.sessions), "searches": self.searches, "searched": self.searched, "asked": self.asked, "net": self.net,
+                "definitions": self.definitions, "carried": self.carried, "unit": self.method, "methods": list(self.methods),
                 "messages": self.messages, "billed": dict(sorted(self.billed.items()))}
 
 
-def report(events: Iterable[Event]) -> Report:
-    """Totals over events, oldest first, as `Store.events` gives them."""
-    found = Report()
-    hid: set[tuple[str, str]] = set()  # (session, ref) of views that left something out
-    fetched: set[tuple[str, str]] = set()  # those fetched from since they were last shown
-    asked: set[tuple[str, str]] = set()
-    messages: set[int | None] = set()
-    for event in events:
-        numbers, key = event.numbers, (event.session, event.ref)
-        if event.kind == "searched":
-            found.searches += 1
-            found.searched += numbers.get("tokens", 0)
-            continue
-        if event.kind == "usage":
-            if numbers.get("message") not in messages:
-                messages.add(numbers.get("message"))
-                for name, count in numbers.items():
-                    if name != "message":
-                        found.billed[name] = found.billed.get(name, 0) + count
-            continue
-        rows = (found.total, found.tools.setdefault(event.tool, Row()), found.shapes.setdefault(event.shape, Row()))
-        for row in rows:
-            if event.kind == "captured":
-                row.size += numbers.get("bytes", 0)
-            elif event.kind == "viewed":
-                row.calls += 1
-                row.raw += numbers.get("raw", 0)
-                row.view += numbers.get("view", 0)
-                row.reduced += numbers.get("gaps", 0) > 0
-            elif event.kind == "fetched":
-                row.fetches += 1
-                row.fetched += numbers.get("tokens", 0)
-            elif event.kind == "repeated" and key in hid and key not in fetched:
-                row.repeats += 1
-                row.repeated += numbers.get("raw", 0)
-        if event.kind == "viewed":
-            fetched.discard(key)
-            if numbers.get("gaps", 0):
-                hid.add(key)
-        elif event.kind == "fetched":
-            fetched.add(key)
-            asked.add(key)
-    found.messages = len(messages)
-    found.asked = len(asked & hid) / len(hid) if hid else 0.0
+def report(ledger: Iterable[Event], *, counts: Counts | None = None, definition: int = 0) -> Report:
+    """Totals over events, oldest first, as `Store.events` gives them.
+
+    counts: what was counted beyond the events' own `counted`. definition: tokens of our tools' definitions, charged to every session
+    whose agent may have them.
+    """
+    every = list(ledger)
+    known = counts or Counts()
+    for event in every:
+        if event.kind == "counted":
+            known.take(event)
+    found = Report(methods=tuple(sorted(known.methods)))
+    _conversations(every, found, definition)
+    charged = {id(viewed): known.shows.get(repeat_key(former, viewed), former.numbers.get("gaps", 0) > 0)
+               for former, viewed, between in repeats(every) if between < SOON}
+    _Walk(found, known, charged).run(every)
     return found
 
 
-def _line(name: str, row: Row) -> str:
-    return f"{name[:15]:16}{row.calls:8}{row.raw:12}{row.view:12}{row.fetched:10}{row.repeated:10}{row.net:12}{row.saved:8.1%}"
+def _conversations(every: Iterable[Event], found: Report, definition: int) -> None:
+    """Who called how often, and what was billed: each message once."""
+    billed: set[int | None] = set()
+    for event in every:
+        if event.kind not in ("viewed", "usage"):
+            continue
+        one = found.conversations.setdefault(event.session, Conversation(event.session))
+        message = event.numbers.get("message")
+        if event.kind == "viewed":
+            one.calls += 1
+            one.definition = 0 if event.session in WITHOUT_TOOLS else definition
+        elif message not in billed:
+            billed.add(message)
+            one.messages.add(message)
+            for of in (one.billed, found.billed):
+                for name, count in event.numbers.items():
+                    if name != "message":
+                        of[name] = of.get(name, 0) + count
+    found.messages = len(billed)
+
+
+class _Walk:
+    """One pass over the events of a report."""
+
+    def __init__(self, found: Report, known: Counts, charged: Mapping[int, bool]) -> None:
+        self.found, self.known, self.charged = found, known, charged
+        self.hid: set[tuple[str, str]] = set()  # (session, ref) of views that left something out
+        self.fetched: set[tuple[str, str]] = set()  # those fetched from since they were last shown
+        self.asked: set[tuple[str, str]] = set()
+        self.size = 0  # bytes of the output that was captured last: its view comes next
+        self.repeated: dict[str, str] = {}  # by session, the former ref of the call that comes next
+
+    def run(self, every: Iterable[Event]) -> None:
+        for event in every:
+            if event.kind in ("captured", "viewed", "fetched"):
+                getattr(self, "_" + event.kind)(event, self._rows(event))
+            elif event.kind == "repeated":
+                self.repeated[event.session] = event.ref
+            elif event.kind == "searched":
+                self._searched(event)
+
+    def _rows(self, event: Event) -> tuple[Row, ...]:
+        found, day = self.found, time.strftime("%Y-%m-%d", time.gmtime(event.at))
+        return (found.total, found.tools.setdefault(event.tool, Row()), found.shapes.setdefault(event.shape, Row()),
+                found.days.setdefault(day, Row()), found.sessions.setdefault(event.session, Row()))
+
+    def _conversation(self, event: Event) -> Conversation:
+        return self.found.conversations.setdefault(event.session, Conversation(event.session))
+
+    def _captured(self, event: Event, rows: tuple[Row, ...]) -> None:
+        self.size = event.numbers.get("bytes", 0)
+        for row in rows:
+            row.size += self.size
+
+    def _viewed(self, event: Event, rows: tuple[Row, ...]) -> None:
+        numbers, key, one = event.numbers, (event.session, event.ref), self._conversation(event)
+        one.so_far += 1
+        later = one.later
+        tokens = [self.known.tokens.get(key) for key in (raw_key(event), view_key(event))]
+        exact = None not in tokens
+        raw, view = [numbers.get(name, 0) if count is None or not exact else count
+                     for name, count in zip(("raw", "view"), tokens, strict=True)]
+        former = self.repeated.pop(event.session, "")
+        again = self.charged.get(id(event), False) and (event.session, former) not in self.fetched
+        gaps = numbers.get("gaps", 0) > 0
+        for row in rows:
+            row.calls += 1
+            row.counted += exact
+            row.raw += raw
+            row.view += view
+            row.reduced += gaps
+            row.repeats += again
+            row.repeated += raw if again else 0
+            row.hid += gaps and key not in self.hid
+            row.turns += later
+            row.carried += (raw - view - (raw if again else 0)) * later
+        if self.size > HARNESS and "native" not in numbers:
+            self.found.uncapped += raw - view
+        one.view += view
+        one.shown += view * later
+        one.entered += view
+        if again:
+            self._extra(one, later)
+        self.fetched.discard(key)
+        if gaps:
+            self.hid.add(key)
+
+    def _fetched(self, event: Event, rows: tuple[Row, ...]) -> None:
+        key, one = (event.session, event.ref), self._conversation(event)
+        tokens = self.known.tokens.get(page_key(event), event.numbers.get("tokens", 0))
+        for row in rows:
+            row.fetches += 1
+            row.fetched += tokens
+            row.asked += key in self.hid and key not in self.asked
+            row.carried -= tokens * one.later
+        self._extra(one, one.later)
+        one.entered += tokens
+        self.fetched.add(key)
+        self.asked.add(key)
+
+    def _searched(self, event: Event) -> None:
+        found, one = self.found, self._conversation(event)
+        tokens = event.numbers.get("tokens", 0)
+        found.searches += 1
+        found.searched += tokens
+        found.search_turns += tokens * one.later
+        self._extra(one, one.later)
+        one.entered += tokens
+
+    def _extra(self, one: Conversation, later: float) -> None:
+        """A request that the agent makes because of us: it reads all so far."""
+        self.found.extra += 1
+        self.found.prefix += one.context
+        self.found.after += later

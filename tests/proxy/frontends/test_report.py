@@ -3,6 +3,10 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
+from byref.proxy.frontends.report import definition
+
 
 def test_savings_are_logged_by_tool_and_shape_net_of_fetches(byref, ref):
     name = ref(byref("run", "--", "seq", "20000").stdout)
@@ -18,3 +22,39 @@ def test_here_is_this_project_alone(byref):
     byref("run", "--", "seq", "2000")
     assert json.loads(byref("report", "--json", BYREF_SCOPE="elsewhere").stdout)["total"]["calls"] == 1
     assert json.loads(byref("report", "--json", "--here", BYREF_SCOPE="elsewhere").stdout)["total"]["calls"] == 0
+
+
+def test_prices_are_named_and_an_unknown_model_is_refused(byref):
+    byref("run", "--", "seq", "20000")
+    money = json.loads(byref("report", "--json", "--price", "no cache", "--price", "self-hosted").stdout)["money"]
+    assert [(one["prices"], one["read"], one["bill"], one["tool_results"]) for one in money] == [
+        ("no cache", 1, None, None), ("self-hosted", 0, None, None)]
+    failed = byref("report", "--price", "nonesuch")
+    assert failed.returncode == 2 and b"nonesuch" in failed.stderr
+
+
+def test_tokens_are_counted_once_and_the_estimate_stands_where_asked_for(byref):
+    pytest.importorskip("toktok", reason="the extra `count` is not installed")
+    byref("run", "--", "seq", "20000")
+    assert "estimate" in json.loads(byref("report", "--json", "--estimate").stdout)["unit"]
+    counted = json.loads(byref("report", "--json").stdout)
+    assert counted["total"]["counted"] == 1 and "o200k_base" in counted["unit"]
+    assert json.loads(byref("report", "--json", "--estimate").stdout)["total"] == counted["total"], "what was counted stays known"
+
+
+def test_definitions_are_counted_as_requests_carry_them():
+    found = definition()
+    assert 100 < found <= 700, "DESIGN: all three tools take at most 700 tokens"
+
+
+def test_csv_and_the_page_hold_the_same(byref, tmp_path):
+    byref("run", "--", "seq", "20000")
+    assert byref("report", "--csv").stdout.decode().splitlines()[0].startswith("table,tool,calls,raw,view")
+    byref("report", "--html", str(tmp_path / "page.html"))
+    assert (tmp_path / "page.html").read_text() == byref("report", "--html", "-").stdout.decode()
+
+
+def test_days_bound_the_report(byref):
+    byref("run", "--", "seq", "20000")
+    assert json.loads(byref("report", "--json", "--days", "2").stdout)["total"]["calls"] == 1
+    assert byref("report", "--days", "0").returncode == 2

@@ -1,0 +1,222 @@
+"""Counts what the ledger only estimated: the tokens of raw outputs, views and fetched pages, from what the store still holds.
+
+It runs when a report is asked for, never while an agent waits. Each count becomes an event of its own, so that no text is counted
+twice, and that a count outlives the text. What is no longer held, answers of searches, and events of older ledgers that do not name
+their text keep the estimate; a report says of how many figures that is true.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from byref.proxy.contracts import Capture, Event, Source
+from byref.proxy.errors import ByrefError
+from byref.proxy.ledger import events
+from byref.proxy.ledger.counter import TokenCounter
+from byref.proxy.text import estimate, to_text
+
+_BLOCK = 1 << 20  # characters that are counted at a time
+
+
+class Held(Protocol):
+    """What is asked of a store."""
+
+    def views(self, ref: str) -> Iterable[Capture]: ...
+    def open(self, digest: str) -> Source: ...
+
+
+Page = Callable[[str, str, str], str | None]  # scope, ref, address: the text of the whole stretch, None where there is none
+
+
+@dataclass(slots=True)
+class Counts:
+    """What was counted: tokens by key, whether a repeat shows what was hid by key, and by which methods."""
+
+    tokens: dict[int, int] = field(default_factory=dict)
+    shows: dict[int, bool] = field(default_factory=dict)
+    methods: set[str] = field(default_factory=set)
+
+    def take(self, event: Event) -> None:
+        """Takes in an event `counted`."""
+        numbers = event.numbers
+        if "tokens" in numbers:
+            self.tokens[numbers["key"]] = numbers["tokens"]
+            self.methods.add(event.tool)
+        else:
+            self.shows[numbers["key"]] = bool(numbers.get("shows"))
+
+
+def raw_key(viewed: Event) -> int:
+    """The key of the raw output of a view: the same bytes, the same parts, cut alike by the harness."""
+    numbers = viewed.numbers
+    return events.key(f"raw {viewed.ref} {numbers.get('aside', 0)} {numbers.get('native', '')}")
+
+
+def view_key(viewed: Event) -> int:
+    """The key of the view's text; that of the raw output where the view is that."""
+    return viewed.numbers.get("text") or raw_key(viewed)
+
+
+def page_key(fetched: Event) -> int:
+    """The key of a fetched page."""
+    return events.key(f"page {fetched.ref} {fetched.note} {fetched.numbers.get('bytes')} {fetched.numbers.get('tokens')}")
+
+
+def repeat_key(former: Event, viewed: Event) -> int:
+    """The key of a repeat: the view of the former call, and the one that answers the repeat."""
+    return events.key(f"repeat {former.ref} {view_key(former)} {viewed.ref} {view_key(viewed)}")
+
+
+def repeats(ledger: Iterable[Event]) -> Iterator[tuple[Event, Event, int]]:
+    """Each repeat in a session: the view of the former call, the view that answers the call made again, and how many calls lie between."""
+    seen: dict[tuple[str, str], tuple[Event, int]] = {}
+    calls: dict[str, int] = {}
+    waiting: dict[str, str] = {}
+    for event in ledger:
+        if event.kind == "repeated":
+            waiting[event.session] = event.ref
+        elif event.kind == "viewed":
+            number = calls[event.session] = calls.get(event.session, 0) + 1
+            former = seen.get((event.session, waiting.pop(event.session, "")))
+            if former is not None:
+                yield former[0], event, number - former[1] - 1
+            seen[event.session, event.ref] = event, number
+
+
+def recount(ledger: Iterable[Event], held: Held, page: Page, counter: TokenCounter, at: float, known: Counts) -> Iterator[Event]:
+    """The events `counted` that the ledger lacks. known: what was counted before; it grows as this goes on.
+
+    Where the counter is an estimate itself there is nothing to count.
+    """
+    every = list(ledger)
+    if counter.exact:
+        for event in every:
+            if event.kind == "viewed" and event.ref:
+                yield from _viewed(event, held, counter, at, known)
+            elif event.kind == "fetched" and event.ref and page_key(event) not in known.tokens:
+                text = _page(event, held, page)
+                if text is not None:
+                    yield _counted(page_key(event), counter.count([text])[0], counter, at, known)
+    for former, viewed, _ in repeats(every):
+        key = repeat_key(former, viewed)
+        if key not in known.shows and former.ref and viewed.ref:
+            shows = _shows(former, viewed, held)
+            if shows is not None:
+                known.shows[key] = shows
+                yield events.compared(at=at, key=key, shows=shows)
+
+
+def _counted(key: int, tokens: int, counter: TokenCounter, at: float, known: Counts) -> Event:
+    event = events.counted(at=at, key=key, method=counter.name, tokens=tokens)
+    known.take(event)
+    return event
+
+
+def _viewed(event: Event, held: Held, counter: TokenCounter, at: float, known: Counts) -> Iterator[Event]:
+    numbers = event.numbers
+    if "text" not in numbers and numbers.get("view") != numbers.get("raw"):
+        return  # an older ledger: its view cannot be told from others of the ref
+    texts = {"raw": raw_key(event), "view": view_key(event)}
+    if all(key in known.tokens for key in texts.values()):
+        return
+    calls = list(held.views(event.ref))
+    if texts["raw"] not in known.tokens and calls:
+        raw = _raw(calls[0], held, numbers.get("aside", 0), numbers.get("native"), counter)
+        if raw is not None:
+            yield _counted(texts["raw"], raw, counter, at, known)
+    if texts["view"] not in known.tokens:
+        view = _view(calls, event)
+        if view is not None:
+            yield _counted(texts["view"], counter.count([view])[0], counter, at, known)
+
+
+def _view(calls: Iterable[Capture], viewed: Event) -> str | None:
+    """The view that an event names, of one of these calls."""
+    aside = viewed.numbers.get("aside", 0)
+    texts = (whole(call.view.head, [text for i, text in enumerate(call.view.texts) if not aside >> i & 1])
+             for call in calls if not call.view.passed)
+    return next((text for text in texts if events.key(text) == viewed.numbers.get("text")), None)
+
+
+def _raw(call: Capture, held: Held, aside: int, native: int | None, counter: TokenCounter) -> int | None:
+    """Tokens of the raw output as the agent would have got it: its parts as one text, at most as much as the harness shows."""
+    try:
+        blocks = [_texts(held.open(part.blob.digest)) for i, part in enumerate(call.manifest.parts) if not aside >> i & 1]
+        return counter.run(_cut(_joined(blocks), native))
+    except ByrefError:
+        return None
+
+
+def _texts(source: Source) -> Iterator[str]:
+    """A part as text, in pieces that end where a character does."""
+    left = b""
+    for block in source.blocks():
+        data = left + block
+        end = len(data)
+        while end and len(data) - end < 4 and data[end - 1] & 0xC0 == 0x80:
+            end -= 1
+        end -= end > 0 and data[end - 1] >= 0xC0
+        left = data[end:]
+        yield to_text(data[:end])
+    yield to_text(left)
+
+
+def _joined(parts: Iterable[Iterator[str]]) -> Iterator[str]:
+    """Parts as one text, with a line end between them where there is none, as `whole` has it."""
+    last = ""
+    for number, part in enumerate(parts):
+        if number and last and not last.endswith("\n"):
+            yield "\n"
+        last = ""
+        for text in part:
+            last = text or last
+            yield text
+
+
+def _cut(texts: Iterable[str], most: int | None) -> Iterator[str]:
+    left = most
+    for text in texts:
+        if left is None:
+            yield text
+        elif left > 0:
+            yield text[:left]
+            left -= len(text)
+
+
+def whole(head: str, texts: Iterable[str]) -> str:
+    """A view as one text: its head and its parts."""
+    return "".join([head, *_joined(iter([text]) for text in texts)])
+
+
+def _page(event: Event, held: Held, page: Page) -> str | None:
+    """The text of a fetched page, where its address brings as much as was fetched."""
+    scope = next((call.scope for call in held.views(event.ref)), None)
+    text = None if scope is None else page(scope, event.ref, event.note)
+    return text if text is not None and estimate(text) == event.numbers.get("tokens") else None
+
+
+def _shows(former: Event, viewed: Event, held: Held) -> bool | None:
+    """Whether a repeat shows lines that the view before it hid. None where that cannot be told any more."""
+    if not former.numbers.get("gaps"):
+        return False
+    calls = list(held.views(former.ref))
+    before = _view(calls, former)
+    after = _view(held.views(viewed.ref), viewed) if viewed.numbers.get("text") else _whole(viewed, held)
+    raw = _whole(former, held)
+    if before is None or after is None or raw is None:
+        return None
+    shown = {line.strip() for line in before.split("\n")}
+    hid = {line.strip() for line in raw.split("\n")} - shown
+    return any(line.strip() in hid for line in after.split("\n"))
+
+
+def _whole(event: Event, held: Held) -> str | None:
+    """The raw output of a call, if it is held and not too large to compare."""
+    call = next(iter(held.views(event.ref)), None)
+    if call is None or sum(part.blob.size for part in call.manifest.parts) > 8 * _BLOCK:
+        return None
+    try:
+        return "\n".join(text for part in call.manifest.parts for text in ["".join(_texts(held.open(part.blob.digest)))])
+    except ByrefError:
+        return None

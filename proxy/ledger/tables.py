@@ -1,0 +1,165 @@
+"""A report as tables, for a terminal, a spreadsheet and a page (`byref.proxy.ledger.page`)."""
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from byref.proxy.ledger.kv import MODELS
+from byref.proxy.ledger.prices import Priced, usual
+from byref.proxy.ledger.report import HARNESS, Report, Row
+
+UNKNOWN = "unknown"
+MOST = 20  # rows of a table in a terminal
+_COLUMNS = ("calls", "raw", "view", "fetched", "repeats", "repeated", "net", "saved", "asked", "turns")
+_BILLED = (("input", "input"), ("read", "read from the cache"), ("written", "written to it"), ("output", "output"))
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under columns; the first cell of a row names it. A share is a float, None is unknown. notes: lines below it."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+def tables(found: Report, prices: Sequence[Priced] = ()) -> list[Table]:
+    """The tables of a report: by tool, shape, day and session, KV caches, money; at the usual prices where none are given."""
+    out = [_rows(title, of, found.total) for title, of in (
+        ("tool", found.tools), ("shape", found.shapes), ("day", found.days), ("session", found.sessions))]
+    return [*out, _kv(found), _money(found, prices or (usual(),)), _totals(found)]
+
+
+def _rows(title: str, of: Mapping[str, Row], total: Row) -> Table:
+    order = sorted(of.items(), key=lambda item: item[0]) if title == "day" else sorted(of.items(), key=lambda item: (-item[1].raw, item[0]))
+    return Table(title, (title, *_COLUMNS), tuple(_row(name or "-", row) for name, row in [*order, ("all", total)]))
+
+
+def _row(name: str, row: Row) -> tuple[Cell, ...]:
+    return (name, row.calls, row.raw, row.view, row.fetched, row.repeats, row.repeated, row.net, row.saved,
+            row.asked / row.hid if row.hid else None, round(row.turns / row.calls) if row.calls else 0)
+
+
+def kv(found: Report) -> dict[str, dict[str, float]]:
+    """By model: bytes that a token writes and keeps, bytes that were not held, the same times the turns that did not carry them, and
+    FLOPs that prefills were spared, without what they would have read of the tokens before.
+    """
+    return {model.name: {"written": model.written, "kept": model.kept, "held": found.net * model.kept,
+                         "carried": found.carried * model.kept, "prefill": 2 * model.active * found.net} for model in MODELS}
+
+
+def _kv(found: Report) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for name, of in kv(found).items():
+        rows.append((name, f"{of['written'] / 1024:g}", f"{of['kept'] / 1024:g}", f"{of['held'] / 1e9:.3f}", f"{of['carried'] / 1e9:.1f}",
+                     f"{of['prefill'] / 1e15:.2f}"))
+    columns = ("model", "KiB a token written", "kept", "GB saved", "GB-turns saved", "PFLOP of prefill, at least")
+    return Table("KV cache", columns, tuple(rows), (
+        "GB: of net tokens, in bf16, beyond windows. GB-turns: the same for each following request that did not carry them.",))
+
+
+def _money(found: Report, prices: Sequence[Priced]) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for one in prices:
+        of = one.prices
+        saving, bill, most = found.saving(of), found.bill(of), found.most(of)
+        dollars = one.money(saving)
+        money = None if dollars is None else f"${dollars:.2f}"
+        rows.append((of.name, f"{of.read:g}", f"{of.write:g}", f"{of.output:g}", round(saving), money,
+                     None if bill is None else round(bill), most, None if not bill else saving / (bill + saving)))
+    partly = "" if found.messages else " (at least: their contexts are known only in part, as no bill was seen)"
+    notes = (*(one.text for one in prices),
+             f"net saved: in input tokens, less the extra requests that fetches, searches and repeats are{partly}",
+             "tool results: their share of the bill, which no view can save more than" + (
+                 "" if found.messages else "; no bill was seen here, so it is unknown"))
+    return Table("money", ("prices", "read", "write", "output", "net saved", "in money", "bill", "tool results", "saved of the bill"),
+                 tuple(rows), notes)
+
+
+def _totals(found: Report) -> Table:
+    total = found.total
+    share = found.net / total.raw if total.raw else 0.0
+    searches = f"; {found.searches} searches took {found.searched}" if found.searches else ""
+    notes = [f"net {found.net} of {total.raw} tokens saved ({share:.1%}); {total.reduced} of {total.calls} views left something out, "
+             f"{found.asked:.0%} of their refs were fetched from{searches}"]
+    if found.definitions:
+        several = [one for one in found.conversations.values() if one.definition]
+        seen = sum(bool(one.messages) for one in several)
+        notes.append(f"our tools' definitions took {found.definitions} tokens, once in each of {len(several)} sessions, and were read "
+                     f"again in {sum(one.requests - 1 for one in several)} requests; that number is billed in {seen} sessions, in the "
+                     "others one a call is assumed")
+    if found.uncapped:
+        notes.append(f"{found.uncapped} of the tokens left out are of outputs over {HARNESS} bytes of which it is not known what the "
+                     "harness would have shown by itself: where it cuts, they were not all saved by byref")
+    notes.append(found.method)
+    if found.messages:
+        counts = ", ".join(f"{found.billed[name]} {words}" for name, words in _BILLED if name in found.billed)
+        notes.append(f"as the provider billed {found.messages} messages: {counts}")
+    return Table("", (), (), tuple(notes))
+
+
+def said(cell: Cell) -> str:
+    """A cell as text: a share in percent, unknown where it is."""
+    if cell is None:
+        return UNKNOWN
+    return f"{cell:.1%}" if isinstance(cell, float) else str(cell)
+
+
+def plain(found: Iterable[Table], most: int = MOST) -> str:
+    """Tables as text, in columns. most: rows of one; the last, their sum, stands whatever is left out."""
+    out = []
+    for table in found:
+        if table.columns:
+            rows = [table.columns, *(tuple(map(said, row)) for row in _fewer(table.rows, most))]
+            widths = [max(len(row[i]) for row in rows) for i in range(len(table.columns))]
+            out += ["  ".join(cell.rjust(width) if i else cell.ljust(width) for i, (cell, width) in enumerate(
+                zip(row, widths, strict=True))).rstrip() for row in rows]
+        out += [*table.notes, ""]
+    return "\n".join(out[:-1]) + "\n"
+
+
+def _fewer(rows: Sequence[tuple[Cell, ...]], most: int) -> list[tuple[Cell, ...]]:
+    if len(rows) <= most:
+        return list(rows)
+    return [*rows[:most - 2], (f"({len(rows) - most + 1} more)", *[""] * (len(rows[0]) - 1)), rows[-1]]
+
+
+def rich(found: Iterable[Table], width: int | None = None) -> str | None:
+    """The same drawn by rich, with colours where stdout is a terminal; None where rich is not installed."""
+    try:
+        from rich import box
+        from rich.console import Console
+        from rich.table import Table as Drawn
+        from rich.text import Text
+    except ImportError:
+        return None
+    held = io.StringIO()
+    console = Console(file=held, force_terminal=True, width=width, highlight=False)
+    for table in found:
+        if table.columns:
+            drawn = Drawn(box=box.SIMPLE_HEAD, pad_edge=False, title=table.title, title_justify="left")
+            for number, column in enumerate(table.columns):
+                drawn.add_column(column, justify="right" if number else "left", overflow="fold")
+            for row in _fewer(table.rows, MOST):
+                drawn.add_row(*(Text(said(cell)) for cell in row), style="bold" if row[0] == "all" else "")
+            console.print(drawn)
+        for note in table.notes:
+            console.print(Text(note, style="" if not table.columns else "dim"))
+        console.print()
+    return held.getvalue()
+
+
+def comma(found: Iterable[Table]) -> str:
+    """As CSV (RFC 4180): one row each, after the table it is of; shares as numbers, nothing where unknown."""
+    held = io.StringIO()
+    write = csv.writer(held)
+    for table in found:
+        if table.columns:
+            write.writerow(["table", *table.columns])
+            write.writerows([table.title, *("" if cell is None else cell for cell in row)] for row in table.rows)
+    return held.getvalue()

@@ -1,0 +1,74 @@
+"""Tables say what the report does: what is unknown as such, multipliers before money, shares in percent."""
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from byref.proxy.contracts import Event
+from byref.proxy.ledger import events
+from byref.proxy.ledger.economics import Prices
+from byref.proxy.ledger.kv import MODELS
+from byref.proxy.ledger.prices import Priced
+from byref.proxy.ledger.report import Report, report
+from byref.proxy.ledger.tables import comma, kv, plain, rich, tables
+
+MADE = Priced(Prices("made", read=0.1, write=1.25, output=5), 2.0, "a table of 2026-11-30")
+
+
+def reported(*more: Event, sessions: int = 1) -> Report:
+    ledger = [event for n in range(sessions) for event in events.captured(
+        at=n * 86400.0, session=f"s{n}", ref="r1", tool="Bash", shape="log", size=3000, raw=1000, view=100, parts=1, gaps=1)]
+    return report([*ledger, *more])
+
+
+def billed(**numbers: int) -> Event:
+    return events.usage(at=1.0, session="s0", ref="", tool="", message="m", numbers=numbers)
+
+
+def test_money_stands_beside_the_share_of_the_bill_and_that_is_unknown_without_a_bill() -> None:
+    money = next(table for table in tables(reported(), [MADE]) if table.title == "money")
+    assert money.rows[0][:6] == ("made", "0.1", "1.25", "5", 1125, "$0.00") and money.rows[0][6:] == (None, None, None)
+    assert "unknown" in plain([money]) and "no bill was seen" in plain([money]) and "a table of 2026-11-30" in plain([money])
+    seen = next(table for table in tables(reported(billed(input=100, written=2000, read=0, output=20)), [MADE]) if table.title == "money")
+    bill = 100 + 2000 * 1.25 + 20 * 5
+    assert seen.rows[0][6:] == (round(bill), pytest.approx(100 * 1.25 / bill), pytest.approx(1125 / (bill + 1125)))
+
+
+def test_a_kind_of_token_that_was_not_billed_is_not_said_to_be_none() -> None:
+    text = plain(tables(reported(billed(input=7)), [MADE]))
+    assert "billed 1 messages: 7 input" in text and "read from the cache" not in text
+
+
+def test_each_model_of_the_table_has_its_cache() -> None:
+    found = reported()
+    assert len(MODELS) >= 6 and set(kv(found)) == {model.name for model in MODELS}
+    assert kv(found)["Llama-3.1-8B"]["held"] == 900 * 128 * 1024 and kv(found)["gpt-oss-120b"]["held"] == 900 * 36 * 1024
+
+
+def test_a_long_table_is_cut_in_a_terminal_and_not_in_csv() -> None:
+    found = tables(reported(sessions=50), [MADE])
+    assert "(32 more)" in plain(found) and plain(found).count("\nall ") == 4
+    rows = list(csv.reader(io.StringIO(comma(found))))
+    assert sum(row[0] == "session" for row in rows) == 51 and ["day", "1970-02-19"] in [row[:2] for row in rows]
+    assert ["money", "made", "0.1", "1.25", "5", "56250", "$0.11", "", "", ""] in rows
+
+
+def test_rich_draws_the_same_cells() -> None:
+    pytest.importorskip("rich", reason="the extra `report` is not installed")
+    drawn = rich(tables(reported(), [MADE]), width=200) or ""
+    assert all(word in drawn for word in ("Bash", "90.0%", "GLM-4.6", "unknown"))
+
+
+def test_without_rich_there_is_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "rich", None)
+    assert rich(tables(reported(), [MADE])) is None
+
+
+def test_what_a_harness_may_have_cut_by_itself_is_said() -> None:
+    about = {"at": 1.0, "session": "s", "ref": "r", "tool": "Bash", "shape": "log", "size": 99_000, "raw": 30_000, "view": 100,
+             "parts": 1, "gaps": 1}
+    assert "29900 of the tokens left out" in plain(tables(report(events.captured(**about)), [MADE]))  # type: ignore[arg-type]
+    known = report(events.captured(native=2000, **about))  # type: ignore[arg-type]
+    assert known.uncapped == 0 and "by itself" not in plain(tables(known, [MADE]))
