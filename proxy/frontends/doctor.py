@@ -159,8 +159,9 @@ def _filtering(found: Findings, home: str) -> None:
         if what.get("kind") == "mcp":
             files = what.get("files")
             found.fine(name, f"the results of its MCP servers{since}, in {', '.join(files) if isinstance(files, dict) else folder}")
-        elif install.set_up(key) is False:
-            found.wrong(name, f"{folder} has its hooks no more", f"`byref install {name}` puts them back")
+        elif why := install.set_up(key):
+            gone = why == install.GONE
+            found.wrong(name, f"{folder}: {why}", f"`byref install {name}` puts them back" if gone else "until then outputs pass raw")
         elif extras := install.missing():
             found.wrong(name, f"the hooks in {folder} pass everything raw", f"pip install 'byref[{','.join(extras)}]'")
         else:

@@ -10,7 +10,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from types import ModuleType
@@ -19,17 +19,23 @@ from typing import Protocol, cast
 from byref.proxy import config, discover
 from byref.proxy.contracts import Json
 from byref.proxy.errors import ConfigError
-from byref.proxy.frontends import changes, edits, hook, listed
+from byref.proxy.frontends import changes, edits, hook, listed, toml_edits
 from byref.proxy.frontends.changes import Change
 from byref.proxy.frontends.command import Command, say
 from byref.proxy.frontends.remote import START
 
+GONE = "its hooks are there no more"
 STARTING = 4.0  # seconds that the start of a session waits for the daemon, so that its first call gets a view
 SERVER = [sys.executable, "-P", "-c", "from byref.proxy.frontends.cli import main; main()", "mcp"]
 
 
 class Installable(Protocol):
-    """What an adapter of a harness says of its settings. See adapters/harnesses/claude_code.py."""
+    """What an adapter of a harness says of its settings. See adapters/harnesses/claude_code.py.
+
+    FOLDER: of settings, below the user's own folder and a project's. An adapter may have more: PROJECT_FOLDER, where that of a project
+    differs; user_folder(user, told), where no single variable names the user's; waiting(folder, settings): why hooks that are in
+    place do not run, from their folder and the value of its config.toml.
+    """
 
     FOLDER: str
     VARIABLE: str
@@ -57,7 +63,7 @@ class Target:
         return f"{self.name} {self.folder}"
 
     def files(self) -> Mapping[str, Json]:
-        """What belongs where: by path, what is merged into a JSON file, or a whole text."""
+        """What belongs where: by path, what is merged into a JSON or TOML file, or a whole text."""
         added = self.harness.additions(
             hook_command(self.name), hook_command(self.name, STARTING), SERVER, project=self.project)
         return {self.harness.place(name, self.folder, self.root, project=self.project, moved=self.moved): what
@@ -82,7 +88,12 @@ def target(name: str, project: bool) -> Target:
     root = config.scope_here().partition(":")[2] if project and not config.told("BYREF_SCOPE") else os.getcwd()
     if not project:
         root = config.user_folder()
-    folder = os.path.join(root, harness.FOLDER) if project else config.harness_folder(harness.VARIABLE, harness.FOLDER)
+    if project:
+        folder = os.path.join(root, getattr(harness, "PROJECT_FOLDER", harness.FOLDER))
+    elif hasattr(harness, "user_folder"):
+        folder = harness.user_folder(root, config.told)
+    else:
+        folder = config.harness_folder(harness.VARIABLE, harness.FOLDER)
     return Target(name, harness, project, config.home_folder(), folder, root, bool(config.told(harness.VARIABLE)))
 
 
@@ -97,6 +108,21 @@ def hook_command(name: str, wait: float = 0.0) -> str:
     return f"{shlex.join(words)} || :"
 
 
+class Format(Protocol):
+    """What changes a kind of file: edits.py, toml_edits.py."""
+
+    def merge(self, text: str, addition: Mapping[str, Json]) -> tuple[str, list[list[str]]]: ...
+    def remove(self, text: str, addition: Mapping[str, Json], ours: edits.Ours, made: Collection[list[str]]) -> str: ...
+
+
+def _format(path: str) -> Format:
+    return toml_edits if path.endswith(".toml") else edits
+
+
+def _value(path: str, text: str) -> Json:
+    return toml_edits.read(text) if path.endswith(".toml") else edits.read(text or "{}").value
+
+
 def planned(where: Target) -> list[Change]:
     """The changes that install it; none where all is in place. Raises `ConfigError` where a file cannot take them."""
     return [_planned(where, path, what) for path, what in where.files().items()]
@@ -109,7 +135,7 @@ def _planned(where: Target, path: str, what: Json) -> Change:
     addition = what if isinstance(what, dict) else {}
     before = _restored(where, path, addition).then
     try:
-        text, made = edits.merge((before or b"").decode(), addition)
+        text, made = _format(path).merge((before or b"").decode(), addition)
     except (ConfigError, UnicodeDecodeError) as fault:
         raise ConfigError(f"{path}: {fault}") from None
     return Change(path, now, text.encode(), before, {"made": [list(one) for one in made]})
@@ -140,8 +166,8 @@ def _restored(where: Target, path: str, addition: Mapping[str, Json]) -> Change:
     made = held.get("made")
     kept = [[str(key) for key in one] for one in made if isinstance(one, list)] if isinstance(made, list) else []
     try:
-        text = edits.remove(now.decode(), addition, where.harness.ours, kept)
-        empty = "hash" in held and held.get("backup") is None and edits.read(text).value == {}
+        text = _format(path).remove(now.decode(), addition, where.harness.ours, kept)
+        empty = "hash" in held and held.get("backup") is None and _value(path, text) == {}
     except (ConfigError, UnicodeDecodeError) as fault:
         raise ConfigError(f"{path}: {fault}") from None
     return Change(path, now, None if empty else text.encode())
@@ -173,18 +199,25 @@ def missing() -> list[str]:
     return [extra for extra, module in (("serve", "aiohttp"), ("mcp", "mcp")) if find_spec(module) is None]
 
 
-def set_up(key: str) -> bool | None:
-    """Whether what the record says of a harness and folder stands in the settings; None where it cannot be told."""
+def set_up(key: str) -> str | None:
+    """Why what the record says of a harness and folder does not work; empty where all stands, None where it cannot be told."""
     name, _, folder = key.partition(" ")
     try:
         harness = cast(Installable, discover.load("harnesses", name.replace("-", "_")))
-        files = harness.additions("", "", SERVER, project=False)
-        found = edits.read((changes.read(os.path.join(folder, next(iter(files)))) or b"{}").decode())
+        file, what = next(iter(harness.additions("", "", SERVER, project=False).items()))
+        now = changes.read(os.path.join(folder, file))
+        if isinstance(what, str):
+            return "" if now is not None else GONE
+        found = edits.read((now or b"{}").decode()).value
+        hooks = found.get("hooks") if isinstance(found, dict) else None
+        groups = [one for value in hooks.values() if isinstance(value, list) for one in value] if isinstance(hooks, dict) else []
+        if not any(harness.ours(one) for one in groups):
+            return GONE
+        if not hasattr(harness, "waiting"):
+            return ""
+        return str(harness.waiting(folder, toml_edits.read((changes.read(os.path.join(folder, "config.toml")) or b"").decode())))
     except (ConfigError, OSError, UnicodeDecodeError):
         return None
-    hooks = found.value.get("hooks") if isinstance(found.value, dict) else None
-    groups = [one for value in hooks.values() if isinstance(value, list) for one in value] if isinstance(hooks, dict) else []
-    return any(harness.ours(one) for one in groups)
 
 
 def _lists(args: argparse.Namespace) -> bool:
@@ -208,6 +241,8 @@ def _install(args: argparse.Namespace) -> int:
         for change in wanted:
             if change.now != change.then:
                 changes.write(change)
+        if hasattr(where.harness, "waiting") and set_up(where.key):
+            say(f"not yet: {set_up(where.key)}\n")
         say(f"{args.harness} is set up, in {where.folder}; it takes effect with the next session. "
             f"To undo: byref uninstall {args.harness}{' --project' if args.project else ''}\n")
     return 0
@@ -220,6 +255,8 @@ def _uninstall(args: argparse.Namespace) -> int:
     wanted = [change for change in undone(where) if change.now != change.then]
     if not wanted:
         say(f"{args.harness} is not set up in {where.folder}\n")
+        if any(key.startswith(f"{args.harness} mcp ") for key in changes.record(where.home)):
+            say(f"its MCP servers are wrapped; byref uninstall {args.harness} --mcp\n")
     elif agreed(args, wanted):
         for change in wanted:
             changes.write(change)
@@ -233,6 +270,7 @@ def _uninstall(args: argparse.Namespace) -> int:
 
 INSTALL = Command(
     "install", "set up a harness: its hooks, the MCP server, a skill; or wrap the MCP servers that it lists", _options, _install,
-    "The change is shown first. Claude Code gets hooks, which see the results of MCP servers too; its servers are wrapped with --mcp. "
+    "The change is shown first. Claude Code and Codex get hooks, OpenCode a plugin, which see the results of MCP servers too; "
+    "the servers of these are wrapped with --mcp. "
     "Of all others the MCP servers are wrapped: each is started through `byref wrap`, under its own name, all else in the file as it was.")
 UNINSTALL = Command("uninstall", "undo that, byte for byte", _options, _uninstall)

@@ -5,11 +5,13 @@ On tomlkit, which keeps comments, order and blanks. Of a text that it would not 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from byref.proxy.contracts import Json
 from byref.proxy.errors import ConfigError
+
+Ours = Callable[[Json], bool]
 
 if TYPE_CHECKING:
     from tomlkit.items import Item
@@ -80,6 +82,59 @@ def _item(value: Json, comment: str) -> Item:
     if comment:
         made.comment(comment.removeprefix("#").strip())
     return made
+
+
+def merge(text: str, addition: Mapping[str, Json]) -> tuple[str, list[list[str]]]:
+    """The text with the tables of addition, two levels deep, at its end, and no paths: `remove` needs none. Raises `ConfigError`."""
+    for name, tables in addition.items():
+        for key, wanted in cast("dict[str, Json]", tables).items():
+            held = cast("dict[str, Json]", read(text)).get(name)
+            if isinstance(held, dict) and key in held:
+                if held[key] != wanted:
+                    raise ConfigError(f"{name}.{key} is set already, to something else; take it away first")
+                continue
+            text += _block(text, name, key, wanted)
+            read(text)  # where the table it belongs to is written in one line, it can take no more
+    return text, []
+
+
+def remove(text: str, addition: Mapping[str, Json], ours: Ours, made: Collection[list[str]] = ()) -> str:
+    """The text without what `merge` put in. ours: whether a table is of that kind, though it differs a little. Raises `ConfigError`."""
+    for name, tables in addition.items():
+        for key, wanted in cast("dict[str, Json]", tables).items():
+            held = cast("dict[str, Json]", read(text)).get(name)
+            found = held.get(key) if isinstance(held, dict) else None
+            if found is None or not (found == wanted or ours(found)):
+                continue
+            text = _without(text, name, key)
+    return text
+
+
+def _without(text: str, name: str, key: str) -> str:
+    """The text without a table: its lines up to the next table, and a blank line before it."""
+    lines = text.splitlines(True)
+    start = next((n for n, line in enumerate(lines) if line.split("#")[0].strip() == f"[{name}.{key}]"), None)
+    if start is not None:
+        end = next((n for n in range(start + 1, len(lines)) if lines[n].startswith("[")), len(lines))
+        while end > start + 1 and not lines[end - 1].strip():
+            end -= 1
+        first = start - 1 if start and not lines[start - 1].strip() else start
+        left = "".join(lines[:first] + lines[end:])
+        wanted = cast("dict[str, dict[str, Json]]", read(text))
+        del wanted[name][key]
+        try:
+            if {of: value for of, value in wanted.items() if value or of != name} == read(left) or wanted == read(left):
+                return left
+        except ConfigError:  # it is written in another way than a table of lines
+            pass
+    return change(text, [name], {key: None})
+
+
+def _block(text: str, name: str, key: str, table: Json) -> str:
+    """A table as it is put after a text, with a blank line before it."""
+    import json
+    lines = [f"{word} = {json.dumps(value, ensure_ascii=False)}\n" for word, value in cast("dict[str, Json]", table).items()]
+    return ("" if not text else "\n" if text.endswith("\n") else "\n\n") + f"[{name}.{key}]\n" + "".join(lines)
 
 
 def piece(before: str, after: str, path: Sequence[str]) -> tuple[str, str]:

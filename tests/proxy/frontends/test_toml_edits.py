@@ -75,3 +75,29 @@ def test_the_lines_that_changed_and_those_before_lead_back(values: dict[str, Any
 def test_what_is_no_toml_is_told(text: str) -> None:
     with pytest.raises(ConfigError, match="not TOML"):
         toml_edits.change(text, [], {"b": 1})
+
+
+TABLE = {"servers": {"byref": {"command": "/p/python", "args": ["-c", "a \"b\" \\ é", "mcp"]}}}
+
+
+@pytest.mark.parametrize("text", ["", "a = 1\n", "a = 1", TEXT, TEXT + "[x]\n", "servers.a.n = 1\n"])
+def test_a_table_comes_at_the_end_and_goes_again(text: str) -> None:
+    after, made = toml_edits.merge(text, TABLE)
+    assert after.startswith(text) and made == [] and tomllib.loads(after)["servers"]["byref"] == TABLE["servers"]["byref"]
+    assert toml_edits.merge(after, TABLE)[0] == after, "twice is once"
+    more = after + "\n[theirs]\nn = 2\n"
+    left = toml_edits.remove(more, TABLE, lambda value: False)
+    assert left.startswith(text) and left[len(text):].lstrip("\n") == "[theirs]\nn = 2\n"
+
+
+def test_one_of_another_installation_goes_too_and_somebody_else_s_stays() -> None:
+    after = toml_edits.merge(TEXT, TABLE)[0]
+    for changed in (after.replace("/p/python", "/old"), after.replace('command = "/p', '# note\ncommand  =  "/p')):
+        assert "byref" not in toml_edits.remove(changed, TABLE, lambda value: True)
+        assert toml_edits.remove(changed, TABLE, lambda value: True).startswith(TEXT)
+    theirs = after.replace("/p/python", "/theirs")
+    assert toml_edits.remove(theirs, TABLE, lambda value: False) == theirs
+    with pytest.raises(ConfigError, match="already"):
+        toml_edits.merge(theirs, TABLE)
+    with pytest.raises(ConfigError, match="not TOML"):
+        toml_edits.merge("servers = { a = { n = 1 } }\n", TABLE)
