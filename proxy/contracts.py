@@ -331,8 +331,11 @@ class Store(Protocol):
         """The calls held of a ref in any scope, oldest first, each with its view: of one that passed, head and texts may be empty."""
     def resolve(self, scope: str, ref: str) -> Output:
         """The output of a ref in a scope. Raises `Invalid`, `Unknown`, `Expired` or `Evicted`."""
-    def recent(self, scope: str, *, session: str | None = None, signature: str | None = None, limit: int = 20) -> Sequence[Output]:
-        """The newest outputs of a scope, newest first."""
+    def recent(self, scope: str, *, session: str | None = None, signature: str | None = None, limit: int = 20,
+               before: tuple[float, int] | None = None) -> Sequence[Output]:
+        """The newest outputs of a scope, newest first. before: captured and seq of the last one of the page before."""
+    def sessions(self) -> Sequence[tuple[str, str, bool]]:
+        """Scope and name of every session, in order, and whether it is closed."""
     def changes(self, scope: str, after: int, limit: int = 1000) -> Sequence[Output]:
         """Outputs with seq > after, oldest first: what a layer has not processed yet."""
     def shown(self, context: str) -> Sequence[tuple[int, bytes, bytes]]:

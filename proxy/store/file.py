@@ -272,14 +272,22 @@ class FileStore:
             raise Unknown(ref)
         raise (Expired if gone[0][0] == "expired" else Evicted)(ref, string(gone[0][1]))
 
-    def recent(self, scope: str, *, session: str | None = None, signature: str | None = None, limit: int = 20) -> Sequence[Output]:
-        where, values = "o.scope = ? AND o.captured >= ?", [text(scope), self._oldest()]
+    def recent(self, scope: str, *, session: str | None = None, signature: str | None = None, limit: int = 20,
+               before: tuple[float, int] | None = None) -> Sequence[Output]:
+        # The plus keeps SQLite from sorting all outputs of the scope: it reads them by age, and stops.
+        where, values = f"{'+' * (signature is None)}o.scope = ? AND o.captured >= ?", [text(scope), self._oldest()]
+        if before is not None:
+            where, values = where + " AND (o.captured, o.seq) < (?, ?)", [*values, *before]
         if signature is not None:
             where, values = where + " AND o.signature = ?", [*values, text(signature)]
         if session is not None:
             where += " AND EXISTS (SELECT 1 FROM calls c WHERE c.session = ? AND c.scope = o.scope AND c.ref = o.ref)"
             values += [text(session)]
         return self._outputs(where, tuple(values), "o.captured DESC, o.seq DESC", limit)
+
+    def sessions(self) -> Sequence[tuple[str, str, bool]]:
+        rows = self._catalog.read("SELECT scope, session, closed FROM sessions ORDER BY scope, session")
+        return [(string(scope), string(session), bool(closed)) for scope, session, closed in rows]
 
     def changes(self, scope: str, after: int, limit: int = 1000) -> Sequence[Output]:
         return self._outputs("o.seq > ? AND o.scope = ? AND o.captured >= ?", (after, text(scope), self._oldest()), "o.seq", limit)

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     from byref.proxy.contracts import Manifest, Part, Source
 
+ROW = 512  # bytes that a call, an event or a tombstone counts for beside its texts, so that they too fill a quota
+
 
 def texts_to_keep(view: View, manifest: Manifest) -> tuple[str, ...] | None:
     """The texts that have to be stored: None where the view passed and they are the raw parts, to the byte."""
@@ -40,3 +42,17 @@ def first_of(capture: Capture, texts: tuple[str, ...] | None, open_blob: Callabl
     return Capture(
         capture.scope, capture.session, capture.context, capture.call_id, capture.ref, capture.manifest, capture.signature,
         View(view.head, texts, view.gaps, view.shape, view.passed), capture.shown_lines, capture.shown_terms, capture.elapsed)
+
+
+class MemoCall:
+    """A call and the memo of its view. capture holds no texts; texts is None where they are the raw parts."""
+
+    __slots__ = ("at", "capture", "shown", "texts", "tick")
+
+    def __init__(self, capture: Capture, texts: tuple[str, ...] | None, tick: int, at: float) -> None:
+        self.capture, self.texts, self.tick, self.at, self.shown = capture, texts, tick, at, True
+
+    @property
+    def cost(self) -> int:
+        capture = self.capture
+        return ROW + sum(map(len, self.texts or ())) + len(capture.shown_lines) + len(capture.shown_terms)

@@ -5,7 +5,7 @@ from _thread import RLock
 
 from byref.proxy.contracts import Blob, Capture, Output, Usage, Verified, View
 from byref.proxy.errors import Collision, Evicted, Expired, StoreError, StoreFull, Unknown
-from byref.proxy.store.memo import first_of, texts_to_keep
+from byref.proxy.store.memo import ROW, MemoCall, first_of, texts_to_keep
 from byref.proxy.store.rerun import rerun
 from byref.proxy.store.source import BytesSource
 from byref.proxy.text import check_ref, digest, ref_of
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from byref.proxy.contracts import Buffer, Clock, Event, Manifest, Source
 
-ROW = 512  # bytes that a call, an event or a tombstone counts for beside its texts, so that they too fill a quota
 ROWS, MEMO = 10, 4  # tombstones and events may each take up a tenth of a quota that is used up, calls with their views a quarter
 
 
@@ -33,20 +32,6 @@ class _Held:
         self.seq, self.manifest, self.captured, self.signature, self.shape = seq, manifest, 0.0, "", ""
 
 
-class _Call:
-    """A call and the memo of its view. capture holds no texts; texts is None where they are the raw parts."""
-
-    __slots__ = ("at", "capture", "shown", "texts", "tick")
-
-    def __init__(self, capture: Capture, texts: tuple[str, ...] | None, tick: int, at: float) -> None:
-        self.capture, self.texts, self.tick, self.at, self.shown = capture, texts, tick, at, True
-
-    @property
-    def cost(self) -> int:
-        capture = self.capture
-        return ROW + sum(map(len, self.texts or ())) + len(capture.shown_lines) + len(capture.shown_terms)
-
-
 class MemoryStore:
     """A `Store` of plain dicts. Every method takes the one lock: nothing here waits for a disk."""
 
@@ -57,8 +42,8 @@ class MemoryStore:
         self._pending: dict[str, bytes] = {}
         self._outputs: dict[tuple[str, str], _Held] = {}
         self._gone: dict[tuple[str, str], tuple[str, str]] = {}
-        self._calls: dict[str, list[_Call]] = {}
-        self._first: dict[tuple[str, str], _Call] = {}
+        self._calls: dict[str, list[MemoCall]] = {}
+        self._first: dict[tuple[str, str], MemoCall] = {}
         self._ticks: dict[str, int] = {}
         self._sessions: dict[tuple[str, str], bool] = {}
         self._events: list[tuple[str, Event]] = []
@@ -154,14 +139,14 @@ class MemoryStore:
             capture.scope, capture.session, capture.context, capture.call_id, capture.ref, capture.manifest, capture.signature,
             View(view.head, (), view.gaps, view.shape, view.passed), bytes(capture.shown_lines), bytes(capture.shown_terms),
             capture.elapsed)
-        call = _Call(kept, texts_to_keep(view, capture.manifest), tick, now)
+        call = MemoCall(kept, texts_to_keep(view, capture.manifest), tick, now)
         self._calls.setdefault(capture.context, []).append(call)
         self._bytes += call.cost
         if capture.call_id is not None:
             self._first[capture.context, capture.call_id] = call
         self._events.extend((capture.scope, event) for event in capture.events)
 
-    def _given(self, call: _Call) -> Capture:
+    def _given(self, call: MemoCall) -> Capture:
         return first_of(call.capture, call.texts, self.open)
 
     def first(self, context: str, call_id: str) -> Capture | None:
@@ -197,13 +182,19 @@ class MemoryStore:
     def _output(self, ref: str, held: _Held) -> Output:
         return Output(held.seq, ref, held.manifest, held.signature, held.captured, held.shape)
 
-    def recent(self, scope: str, *, session: str | None = None, signature: str | None = None, limit: int = 20) -> Sequence[Output]:
+    def recent(self, scope: str, *, session: str | None = None, signature: str | None = None, limit: int = 20,
+               before: tuple[float, int] | None = None) -> Sequence[Output]:
         with self._lock:
             refs = None if session is None else {
                 call.capture.ref for call in self._all_calls() if call.capture.scope == scope and call.capture.session == session}
-            found = [self._output(ref, held) for (place, ref), held in self._outputs.items() if place == scope
+            found = [((held.captured, held.seq), self._output(ref, held)) for (place, ref), held in self._outputs.items() if place == scope
                      and not self._is_old(held.captured) and (refs is None or ref in refs) and signature in (None, held.signature)]
-        return sorted(found, key=lambda output: (output.captured, output.seq), reverse=True)[:max(limit, 0)]
+        found = [pair for pair in found if before is None or pair[0] < before]
+        return [output for _, output in sorted(found, key=lambda pair: pair[0], reverse=True)[:max(limit, 0)]]
+
+    def sessions(self) -> Sequence[tuple[str, str, bool]]:
+        with self._lock:
+            return sorted((scope, session, not live) for (scope, session), live in self._sessions.items())
 
     def changes(self, scope: str, after: int, limit: int = 1000) -> Sequence[Output]:
         with self._lock:
@@ -257,7 +248,7 @@ class MemoryStore:
     def _is_old(self, captured: float) -> bool:
         return self._clock() - captured > self.max_age
 
-    def _all_calls(self) -> Iterator[_Call]:
+    def _all_calls(self) -> Iterator[MemoCall]:
         return (call for calls in self._calls.values() for call in calls)
 
     def _held_bytes(self) -> int:
@@ -315,7 +306,7 @@ class MemoryStore:
             for call in [call for call in self._all_calls() if (call.capture.scope, call.capture.ref) in dropped]:
                 self._forget_call(call)
 
-    def _forget_call(self, call: _Call) -> None:
+    def _forget_call(self, call: MemoCall) -> None:
         capture = call.capture
         self._calls[capture.context].remove(call)
         self._bytes -= call.cost
