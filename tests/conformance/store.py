@@ -257,6 +257,27 @@ class StoreSuite:
         clock.now += 30 * DAY
         assert recent() == [refs[1]]
 
+    def test_recent_goes_on_page_by_page(self, store: Store, clock: Clock) -> None:
+        for number in range(5):
+            clock.now += number % 2  # some at the same time: then the order is that of their numbers
+            keep(store, b"%d\n" % number)
+        keep(store, b"foreign\n", scope=OTHER)
+        pages, before = [], None
+        while page := store.recent(SCOPE, limit=2, before=before):
+            pages.append(page)
+            before = page[-1].captured, page[-1].seq
+        assert [len(page) for page in pages] == [2, 2, 1]
+        assert [output.ref for page in pages for output in page] == [output.ref for output in store.recent(SCOPE)]
+
+    def test_sessions_are_listed_and_say_whether_they_are_closed(self, store: Store) -> None:
+        assert store.sessions() == []
+        keep(store, b"1\n", session="b")
+        keep(store, b"2\n", session="a")
+        keep(store, b"3\n", session="a", scope=OTHER)
+        store.close_session(SCOPE, "b")
+        mine = [row[1:] for row in store.sessions() if row[0] == SCOPE]
+        assert mine == [("a", False), ("b", True)] and (OTHER, "a", False) in store.sessions()
+
     def test_changes_give_each_output_once_and_in_order(self, store: Store) -> None:
         refs = [keep(store, b"%d\n" % number) for number in range(7)]
         keep(store, b"foreign\n", scope=OTHER)
