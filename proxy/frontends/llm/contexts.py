@@ -14,9 +14,11 @@ from hashlib import blake2b
 from threading import Lock
 
 from byref.proxy.contracts import Store
+from byref.proxy.frontends.llm.answers import Hidden
 from byref.proxy.frontends.llm.conversation import Conversation, Result
 
 HELD = 500  # contexts in memory; what is dropped is read from the store again
+HIDDEN = 500  # answers of a context that held calls of ours
 _NUMBERS = re.compile(r"\d+")
 # A line of Claude Code's that is another one in each request.
 _BILLING = re.compile(r"^x-anthropic-billing-header:.*$", re.M)
@@ -31,8 +33,15 @@ class Context:
     def __init__(self, name: str) -> None:
         self.name, self.lock = name, Lock()
         self.given: dict[tuple[str, tuple[int, ...]], Literals] = {}  # by the id of a call and hashes of what it returned
+        self.hidden: OrderedDict[str, tuple[Hidden, ...]] = OrderedDict()  # by the answer in which it stood
         self._shown: set[str] = set()  # keys of the results whose views count as shown
         self._tick = 0  # of the store, up to which that is known
+
+    def hides(self, anchor: str, hidden: Sequence[Hidden]) -> None:
+        """What was answered within an answer is to be put back into later requests."""
+        self.hidden[anchor] = tuple(hidden)
+        if len(self.hidden) > HIDDEN:
+            self.hidden.popitem(last=False)
 
     def proven(self, store: Store, keys: Collection[str]) -> bool:
         """Whether every result that counts as shown stands in a request with these keys. Raises a `StoreError`."""

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import aiohttp
 from aiohttp import web
+from yarl import URL
 
 from byref.proxy.contracts import Json
 from byref.proxy.errors import ByrefError
 from byref.proxy.frontends import bodies
 from byref.proxy.frontends.llm import rewriting
+from byref.proxy.frontends.llm.answering import answered
 from byref.proxy.frontends.llm.cacheable import fallen
 from byref.proxy.frontends.llm.usage import Meter, Spent
 from byref.proxy.frontends.reverse import replies
@@ -81,6 +83,8 @@ class Passage(Exchange):
         if made.found is None or not made.edits:
             return data
         self.going.popall("Content-Encoding", None)
+        if made.answerer is not None:
+            self.going["Accept-Encoding"] = "identity"  # what is to be read as it passes
         self.notes["Byref-Views"] = str(made.replaced)
         self.least = fallen(made.found, made.before, made.text)
         if self.least:
@@ -88,6 +92,9 @@ class Passage(Exchange):
         return made.body
 
     async def _back(self, call: Call, answer: aiohttp.ClientResponse) -> web.StreamResponse:
+        made = self.made
+        if made is not None and made.answerer is not None and answer.status == 200 and not answer.headers.get("Content-Encoding"):
+            return await answered(self, made, made.answerer, call, answer)
         headers = coming(answer.headers, self.upstream, self.url)
         headers.update(self.notes)
         events_ = answer.content_type == EVENTS
@@ -116,10 +123,20 @@ class Passage(Exchange):
         except (aiohttp.ClientConnectionResetError, ConnectionError):
             return response
         finally:
-            self._cost(None if meter is None else meter.spent())
+            self.cost(None if meter is None else meter.spent())
         return await ended(response)
 
-    def _cost(self, spent: Spent | None) -> None:
+    async def again(self, data: bytes) -> aiohttp.ClientResponse:
+        """Asks the upstream once more within the same exchange. Raises what aiohttp raises."""
+        return await self.site.http[self.upstream.name].request(
+            "POST", URL(self.url, encoded=True), headers=self.going, data=data, allow_redirects=False)
+
+    async def piece(self, answer: aiohttp.ClientResponse, streams: bool) -> bytes:
+        """Some more bytes of an answer; none at its end. Raises ConnectionError once the caller is gone, and what aiohttp raises."""
+        return await self._piece(answer, streams)
+
+    def cost(self, spent: Spent | None) -> None:
+        """Notes what an answer cost."""
         if spent is not None and self.made is not None:
             self.site.later(self._logged(self.made, spent))
 

@@ -16,7 +16,8 @@ from typing import Protocol, cast
 
 from byref.proxy import config
 from byref.proxy.errors import ByrefError, ConfigError
-from byref.proxy.frontends.llm import anthropic, chat, responses
+from byref.proxy.frontends.llm import answers_anthropic, answers_chat, anthropic, chat, responses
+from byref.proxy.frontends.llm.answers import Answerer
 from byref.proxy.frontends.llm.contexts import Context, Contexts, Literals, key_of
 from byref.proxy.frontends.llm.conversation import Conversation, Result, own_length
 from byref.proxy.frontends.llm.ours import Exceptions, reachable
@@ -41,6 +42,8 @@ class Family(Protocol):
 
 FAMILIES: tuple[Family, ...] = tuple(cast(Family, module) for module in (anthropic, chat, responses))
 
+ANSWERERS: Mapping[str, Answerer] = {anthropic.PATH: cast(Answerer, answers_anthropic), chat.PATH: cast(Answerer, answers_chat)}
+
 
 def family(path: str) -> Family | None:
     """The API of a request's path, query aside; None for any other route."""
@@ -52,6 +55,7 @@ class Rewritten:
     """A request as it goes on. body: the bytes that came where nothing was to be changed. found: None where it could not be read.
 
     session: to which its cost belongs. scope: where its outputs lie. replaced: results that stand as views. before: the text as it came.
+    answerer: who answers calls of our tools, where these were added to the request.
     """
 
     body: bytes
@@ -62,6 +66,8 @@ class Rewritten:
     scope: str = ""
     replaced: int = 0
     edits: tuple[Edit, ...] = field(default=(), repr=False)
+    context: Context | None = None
+    answerer: Answerer | None = None
 
 
 class Rewriter:
@@ -90,28 +96,34 @@ class Rewriter:
         if len(text) <= HELD:
             self._formers[api.PATH].appendleft(parsed)
         try:
-            return self._rewritten(body, text, found)
+            return self._rewritten(api, body, parsed, found)
         except Exception as fault:  # whatever it is: the request goes through
             self.gateway.faults.add("llm", fault)
             return Rewritten(body, found, text, text)
 
-    def _rewritten(self, body: bytes, text: str, found: Conversation) -> Rewritten:
+    def _rewritten(self, api: Family, body: bytes, parsed: Parsed, found: Conversation) -> Rewritten:
+        text = parsed.text
         scope = self._scope(found)
         context = self._contexts.of(found)
         name = found.session or context.name
-        able = self.answers or reachable(found.tools)
+        there = reachable(found.tools)
+        answerer = ANSWERERS.get(api.PATH) if self.answers and found.tools and found.ends >= 0 and not there else None
         edits: list[Edit] = []
         replaced = 0
         with context.lock:
-            work = _Request(self, found, context, scope, able)
+            work = _Request(self, found, context, scope, there or answerer is not None)
             for result, lengths in work.results:
                 given = work.given(result, lengths)
                 if given is not None:
                     replaced += 1
                     for one, new, length in zip(result.texts, given, lengths, strict=True):
                         edits.append(Edit(one.start, one.end, _with_rest(text[one.start:one.end], new, one.text, length)))
+            if answerer is not None:
+                edits.append(Edit(found.ends, found.ends, "," + answerer.offer()))
+                edits += answerer.restored(text, parsed.node, context.hidden)
+                edits.sort(key=lambda edit: edit.start)
         changed = applied(text, edits) if edits else text
-        return Rewritten(changed.encode() if edits else body, found, changed, text, name, scope, replaced, tuple(edits))
+        return Rewritten(changed.encode() if edits else body, found, changed, text, name, scope, replaced, tuple(edits), context, answerer)
 
     def session(self, name: str, scope: str, task: str = "", context: str | None = None, proven: bool = False) -> Session:
         """A session of the store."""
