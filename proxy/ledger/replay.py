@@ -136,7 +136,8 @@ def _outcome(tool: str, output: str, shown: Shown, item: Evidence, sizes: tuple[
     view, told, made = shown.text, 0, 0
     data = view if view == output else arm.marker.sub("\n", view)
     if view != output:
-        clean = _OVERWRITTEN.sub("", _ESCAPES.sub("", output))
+        clean = _ESCAPES.sub("", output) if "\x1b" in output else output
+        clean = _OVERWRITTEN.sub("", clean) if "\r" in clean else clean  # it looks at every line, so it is asked for none
         rows = [row for row in map(str.strip, data.split("\n")) if len(row) > _TOLD]
         told, made = len(rows), sum(row not in output and row not in clean for row in rows)
     lost = frozenset(text for text in item.used if text not in data)
