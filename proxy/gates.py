@@ -311,7 +311,7 @@ def seconds(retry_after: str | None, wall: float) -> float | None:
     if not retry_after:
         return None
     text = retry_after.strip()
-    if text.isdigit() and len(text) < 10:
+    if text.isascii() and text.isdigit() and len(text) < 10:
         return float(text)
     try:
         when = parsedate_to_datetime(text)

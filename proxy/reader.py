@@ -172,7 +172,7 @@ def _resume(cursor: str | None, at: str, part: str | None) -> tuple[str, str]:
 
 
 def _number(position: str) -> int:
-    if not position.isdigit() or len(position) > 15:
+    if not position.isascii() or not position.isdigit() or len(position) > 15:
         raise Invalid("this cursor is not one that fetch gave")
     return int(position)
 

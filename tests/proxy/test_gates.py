@@ -151,7 +151,7 @@ def test_the_api_says_how_long_to_wait(time: Time) -> None:
 
 @pytest.mark.parametrize(("header", "found"), [
     ("120", 120.0), ("0", 0.0), ("Thu, 01 Jan 1970 00:00:10 GMT", 0.0), ("Thu, 01 Jan 1970 00:20:00 GMT", 200.0), ("soon", None),
-    ("", None), (None, None), ("-5", None), ("1e9", None)])
+    ("", None), (None, None), ("-5", None), ("1e9", None), ("²", None)])
 def test_retry_after_is_seconds_or_a_date(header: str | None, found: float | None) -> None:
     assert seconds(header, 1000.0) == found
 

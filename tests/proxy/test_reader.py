@@ -160,7 +160,7 @@ def test_a_cursor_is_enough_alone_and_no_other_text_is_one(session: byref.Sessio
     assert session.fetch(ref, cursor=first.cursor, max_tokens=50).data == second.data
     with pytest.raises(Invalid, match="cursor"):
         session.fetch(ref, "L1-5", cursor=first.cursor)
-    for wrong in ("", "x", "@", "12", "99999@", "-1@", "1.2.3@/x/", "٣@", "9.9@/x/", "0x1@"):
+    for wrong in ("", "x", "@", "12", "99999@", "-1@", "1.2.3@/x/", "٣@", "²@", "9.9@/x/", "0x1@"):
         with pytest.raises(Invalid):
             session.fetch(ref, cursor=wrong)
 

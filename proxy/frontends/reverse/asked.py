@@ -42,7 +42,7 @@ def wanted(headers: Mapping[str, str]) -> Wanted:
     if view and view not in (*config.PROFILES, RAW):
         raise Outside(400, f"no view {view[:20]!r}; take one of {', '.join(config.PROFILES)}, {RAW}")
     budget = headers.get("Byref-Budget", "").strip()
-    if budget and not (budget.isdigit() and int(budget[:9]) > 0):
+    if budget and not (budget.isascii() and budget.isdigit() and int(budget[:9]) > 0):
         raise Outside(400, "Byref-Budget is a number of tokens")
     return Wanted(view, headers.get("Byref-Intent", ""), int(budget[:9]) if budget else None, headers.get("Byref-Session", "") or "http")
 

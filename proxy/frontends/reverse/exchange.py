@@ -65,7 +65,7 @@ class Exchange:
                 response = await self._again(*found)
                 if response is not None:
                     return response
-        if "only-if-cached" in self.request.headers.get("Cache-Control", "").lower():
+        if "only-if-cached" in ",".join(self.request.headers.getall("Cache-Control", [])).lower():
             return replies.error(504, "absent", "no stored answer to this request is young enough")
         return await self._asked()
 

@@ -11,6 +11,8 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from multidict import MultiMapping
+
 from byref.proxy import config
 from byref.proxy.contracts import Clock
 from byref.proxy.errors import ConfigError
@@ -58,7 +60,7 @@ class Fresh:
 
     def keep(self, key: bytes, ref: str, reason: str | None, headers: Headers) -> None:
         """Knows of an answer of status 200 from now on, unless it says that it is for nobody else."""
-        control = headers.get("Cache-Control", "").lower()
+        control = ", ".join(headers.getall("Cache-Control", [])).lower()
         varies = {name.strip().lower() for name in ", ".join(headers.getall("Vary", [])).split(",")}
         self._answers.pop(key, None)
         if "no-store" in control or "*" in varies or varies & (_ASIDE - {"accept-encoding"}):
@@ -67,7 +69,7 @@ class Fresh:
         kept = headers.copy()
         kept.popall("Age", None)
         kept.popall("Set-Cookie", None)
-        self._answers[key] = Answer(ref, reason, kept, self._clock(), int(age) if age.isdigit() else 0)
+        self._answers[key] = Answer(ref, reason, kept, self._clock(), int(age) if age.isascii() and age.isdigit() else 0)
         if len(self._answers) > MOST:
             self._answers.popitem(last=False)
 
@@ -76,7 +78,7 @@ class Fresh:
         self._answers.pop(key, None)
 
 
-def limit(headers: Mapping[str, str], default: float) -> float:
+def limit(headers: MultiMapping[str], default: float) -> float:
     """How old an answer may be, in seconds; 0 for one from the upstream itself.
 
     Byref-Max-Age goes before Cache-Control (max-age, no-cache, no-store), and that before the default. Raises `ConfigError`.
@@ -85,12 +87,12 @@ def limit(headers: Mapping[str, str], default: float) -> float:
     if asked is not None:
         return 0.0 if asked.strip() == "0" else config.age(asked, "Byref-Max-Age")
     found = default
-    for directive in headers.get("Cache-Control", "").lower().split(","):
+    for directive in ",".join(headers.getall("Cache-Control", [])).lower().split(","):
         name, _, value = directive.strip().partition("=")
         if name in ("no-cache", "no-store"):
             return 0.0
         if name == "max-age":
-            if not value.strip(' "').isdigit():
+            if not value.isascii() or not value.strip(' "').isdigit():
                 raise ConfigError("Cache-Control: max-age is a number of seconds")
             found = float(value.strip(' "'))
     return found

@@ -61,6 +61,6 @@ def bearer(headers: Mapping[str, str]) -> str:
 def place(text: str) -> tuple[str, int]:
     """(host, port) of `PORT` or `HOST:PORT`. Raises `ConfigError`."""
     host, _, port = text.rpartition(":")
-    if not port.isdigit() or int(port) > 65535:
+    if not port.isascii() or not port.isdigit() or int(port) > 65535:
         raise ConfigError(f"{text[:60]!r} is no place to listen: say PORT or HOST:PORT")
     return host.strip("[]") or "127.0.0.1", int(port)

@@ -24,7 +24,7 @@ def test_headers_say_what_is_wanted(headers: dict[str, str], found: Wanted) -> N
 
 
 @pytest.mark.parametrize("headers", [{"Byref-View": "all"}, {"Accept": "text/vnd.byref;profile=all"}, {"Byref-Budget": "0"},
-                                     {"Byref-Budget": "-5"}, {"Byref-Budget": "many"}])
+                                     {"Byref-Budget": "-5"}, {"Byref-Budget": "many"}, {"Byref-Budget": "²"}])
 def test_what_nobody_could_want_is_told(headers: dict[str, str]) -> None:
     with pytest.raises(Outside) as caught:
         wanted(headers)

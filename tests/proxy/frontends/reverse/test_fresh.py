@@ -52,8 +52,15 @@ def test_what_tells_of_the_client_makes_no_other_request(clock: Clock) -> None:
     assert known.find(known.key(URL, told | {"authorization": "Bearer mine"}), 1e9) is not None
 
 
-@pytest.mark.parametrize("headers", [{"Cache-Control": "private, No-Store"}, {"Vary": "*"}, {"Vary": "Accept, User-Agent"}])
-def test_what_is_for_nobody_else_is_not_given_again(clock: Clock, headers: dict[str, str]) -> None:
+def test_an_age_that_is_no_number_counts_as_none(clock: Clock) -> None:
+    known = Fresh(clock)
+    known.keep(known.key(URL, ASKED), "rx", "OK", CIMultiDict({"Age": "²"}))
+    assert known.find(known.key(URL, ASKED), 0) is not None
+
+
+@pytest.mark.parametrize("headers", [{"Cache-Control": "private, No-Store"}, {"Vary": "*"}, {"Vary": "Accept, User-Agent"},
+                                     [("Cache-Control", "max-age=60"), ("Cache-Control", "no-store")]])
+def test_what_is_for_nobody_else_is_not_given_again(clock: Clock, headers: dict[str, str] | list[tuple[str, str]]) -> None:
     known = Fresh(clock)
     known.keep(known.key(URL, ASKED), "rold", "OK", CIMultiDict())
     known.keep(known.key(URL, ASKED), "rx", "OK", CIMultiDict(headers))
@@ -76,10 +83,15 @@ def test_keys_tell_nothing_of_credentials_and_the_oldest_answers_are_forgotten(c
     ({"Cache-Control": "max-age=0"}, 0), ({"Cache-Control": "no-cache"}, 0), ({"Cache-Control": "max-age=5, no-store"}, 0),
     ({"Cache-Control": "no-transform"}, 60), ({"Cache-Control": "no-cache", "Byref-Max-Age": "5"}, 5)])
 def test_a_caller_says_how_old_an_answer_may_be(headers: dict[str, str], found: float) -> None:
-    assert limit(headers, 60.0) == found
+    assert limit(CIMultiDict(headers), 60.0) == found
 
 
-@pytest.mark.parametrize("headers", [{"Byref-Max-Age": "soon"}, {"Byref-Max-Age": "-1"}, {"Cache-Control": "max-age=x"}])
+def test_a_directive_counts_on_whichever_line_it_stands() -> None:
+    assert limit(CIMultiDict([("Cache-Control", "max-age=60"), ("Cache-Control", "no-cache")]), 60.0) == 0
+
+
+@pytest.mark.parametrize("headers", [{"Byref-Max-Age": "soon"}, {"Byref-Max-Age": "-1"}, {"Cache-Control": "max-age=x"},
+                                     {"Cache-Control": "max-age=²"}])
 def test_an_age_that_is_none_is_told(headers: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match=r"(?i)max-age"):
-        limit(headers, 60.0)
+        limit(CIMultiDict(headers), 60.0)

@@ -55,6 +55,6 @@ def test_an_authorization_that_is_ours_is_told_from_the_servers() -> None:
 def test_where_to_listen_is_a_port_with_or_without_a_host() -> None:
     assert [place(text) for text in ("0", ":80", "0.0.0.0:8000", "[::1]:9")] == [
         ("127.0.0.1", 0), ("127.0.0.1", 80), ("0.0.0.0", 8000), ("::1", 9)]
-    for text in ("", "here", "127.0.0.1", "1:65536"):
+    for text in ("", "here", "127.0.0.1", "1:65536", "1:²"):
         with pytest.raises(ConfigError):
             place(text)
