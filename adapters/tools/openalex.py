@@ -133,7 +133,7 @@ def derived(body: bytes) -> Mapping[str, bytes]:
         text = _text(index)
         if text:
             rows += [f"{place}abstract_inverted_index", *_sentences(text), ""]
-    return {ABSTRACTS: "\n".join(rows).encode()} if rows else {}
+    return {ABSTRACTS: "\n".join(rows).encode("utf-8", "replace")} if rows else {}
 
 
 def _text(index: Json) -> str:
@@ -168,7 +168,7 @@ def _sentences(text: str) -> list[str]:
 def _loaded(body: bytes) -> Json:
     try:
         found: Json = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found
 

@@ -89,7 +89,7 @@ class Tools:
                 return
             own = None if call_id is None else f"{call_id}/{number}" if number else call_id
             called, body = self._asked(session, of, request, raw, budget, intent, own, max_age)
-            request = what.after(request, body) if what.after is not None and called.status < 400 else None
+            request = _after(session, what, request, body) if called.status < 400 else None
             yield Called(called.captured, called.text, called.status, called.age, request is not None)
 
     def _run(self, session: Session, of: Adapter, what: Operation, arguments: Mapping[str, Json], raw: bool, budget: int | None,
@@ -167,7 +167,12 @@ def capture(session: Session, of: Adapter, request: Request, status: int, body: 
             elapsed: float | None = None) -> Captured:
     """Stores an API's answer with what its adapter derives of it, and returns its view. The same for every way it came."""
     failed = status >= 400
-    made: Mapping[str, bytes] = {} if failed or of.derived is None else of.derived(body)
+    made: Mapping[str, bytes] = {}
+    try:
+        if not failed and of.derived is not None:
+            made = of.derived(body)
+    except Exception as fault:  # an adapter's fault costs what it derives, not the answer
+        session.gateway.faults.add(f"derived {of.name}", fault)
     return session.capture(
         tool=of.name, args=described(request), output={BODY: body, **made}, is_error=failed, raw=raw, budget=budget, intent=intent,
         call_id=call_id, began=began, elapsed=elapsed, media={BODY: media, **dict.fromkeys(made, f"text/plain; charset=utf-8{DERIVED}")},
@@ -177,6 +182,15 @@ def capture(session: Session, of: Adapter, request: Request, status: int, body: 
 def shown(captured: Captured) -> str:
     """What the agent reads of an API's answer: parts that were derived of it are for search."""
     return captured.head + captured.texts[BODY]
+
+
+def _after(session: Session, what: Operation, request: Request, body: bytes) -> Request | None:
+    """The request of the page after this one. A fault there costs the pages that follow, not this one."""
+    try:
+        return None if what.after is None else what.after(request, body)
+    except Exception as fault:
+        session.gateway.faults.add(f"after {what.name}", fault)
+        return None
 
 
 def _held(session: Session, of: Adapter, args: Mapping[str, Json], max_age: float) -> tuple[tuple[bytes, str], float] | None:

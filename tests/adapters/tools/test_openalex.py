@@ -74,9 +74,16 @@ def test_an_abstract_has_every_word_in_each_of_its_places() -> None:
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"results": 3}',
                                   b'{"results": [null, 1, {"abstract_inverted_index": {"a": [0], "b": [0]}}]}',
-                                  b'{"abstract_inverted_index": {"a": "x"}}', b'{"abstract_inverted_index": []}'])
+                                  b'{"abstract_inverted_index": {"a": "x"}}', b'{"abstract_inverted_index": []}',
+                                  b'{"results": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"])
 def test_what_holds_no_abstract_gives_none(body: bytes) -> None:
     assert derived(body) == {}
+
+
+def test_half_a_surrogate_costs_its_own_letter_and_no_other_abstract() -> None:
+    body = json.dumps({"results": [{"abstract_inverted_index": {"cut\ud83d": [0], "off": [1]}},
+                                   {"abstract_inverted_index": {"whole": [0]}}]}).encode()
+    assert derived(body)[ABSTRACTS].decode().split("\n")[1::3] == ["cut? off", "whole"]
 
 
 def test_a_layout_goes_by_the_path() -> None:

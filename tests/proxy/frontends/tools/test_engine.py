@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from byref.proxy.contracts import Json
 from byref.proxy.errors import ConfigError, Invalid
 from byref.proxy.frontends.tools.engine import BODY, Called, Tools, adapter, operation
 from byref.proxy.gateway import Gateway
+from byref.proxy.operations import Adapter, Operation
 from byref.proxy.session import Session
 from recorded import Recorded, recorded, work
 
@@ -119,6 +121,18 @@ def test_an_error_of_the_api_is_an_answer_that_failed_and_is_never_given_again(s
     [found] = call(tools, session, "openalex", "works", search="a")
     assert found.status == 400 and found.captured.is_error and "status 400" in found.text
     assert call(tools, session, "openalex", "works", search="a", max_age=1000)[0].status == 200
+
+
+def test_an_adapter_that_breaks_costs_what_it_derives_and_the_next_page_and_never_the_answer(tools: Tools, session: Session) -> None:
+    def broken(*_: object) -> Any:
+        raise RecursionError
+    whole = adapter("openalex")
+    works = operation(whole, "works")
+    works = Operation(works.name, works.help, works.arguments, request=works.request, after=broken)
+    of = Adapter(whole.name, whole.help, (works,), whole.base, derived=broken, layout=whole.layout)
+    [found] = tools.call(session, of, works, {"search": "a", "cursor": "*"}, pages=3)
+    assert found.captured.ref and found.captured.names == (BODY,) and not found.more and "|On " in found.text
+    assert [line.partition(":")[0] for line in session.gateway.faults.recent] == ["derived openalex", "after works"]
 
 
 def test_what_runs_here_is_stored_like_any_output(tools: Tools, session: Session, tmp_path: Path) -> None:
