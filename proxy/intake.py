@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Output: TypeAlias = Content | Mapping[str, Content]
 
 BLOCK = 1 << 20  # bytes read at a time
-INLINE = 8 << 10  # bytes that a file store keeps in its catalog; more go to files
+INLINE = 16 << 10  # bytes that a file store keeps in its catalog; more go to files
 HOLD = 8 << 20  # bytes of a stream that stay in memory beside the store
 _CONTINUATION = bytes(range(0x80, 0xC0))  # UTF-8 bytes that start no character
 _NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"  # what an address in a marker can carry

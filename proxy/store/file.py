@@ -5,7 +5,7 @@ import os
 
 from byref.proxy.contracts import Usage, Verified
 from byref.proxy.errors import ByrefError, Collision, ConfigError, Corrupt, Evicted, Expired, StoreBusy, Unknown
-from byref.proxy.store.blobs import BlobFile, BlobFolder, FileWriter
+from byref.proxy.store.blobs import BlobFolder, FileWriter
 from byref.proxy.store.catalog import PAGE, Catalog, blob_of, fault, number, string, text
 from byref.proxy.store.grouping import Group, Job
 from byref.proxy.store.memo import first_of
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from byref.proxy.store.catalog import Row, Value, Values, Write
     from byref.proxy.store.retention import Retention
 
-SMALL = 8 << 10  # bytes; up to here a blob lies in the catalog: no file, no folder and no zstandard for it
+SMALL = 16 << 10  # bytes; up to here a blob lies in the catalog: no file, no folder and no zstandard for it
 WAL = 1000 * PAGE  # bytes of the WAL between checkpoints: 4 MB, a few hundred commits
 _OF_SESSION = "ref IN (SELECT ref FROM calls WHERE session = ?2 AND scope = ?1)"
 PURGE_PATIENCE = 5.0  # seconds that a purge waits for readers of the journal before it says that it could not end
@@ -146,7 +146,8 @@ class FileStore:
             seq = self._insert(write, retention, capture, now)
         else:
             seq = self._refresh(write, retention, found[0][1], capture, now)
-            self._heal(write, capture)
+            for part in capture.manifest.parts:
+                self._held(write, retention, part.blob.digest)
         self._open_session(write, scope, text(capture.session))
         if first is None:
             tick = write.row("SELECT max(tick) FROM calls WHERE context = ?", (text(capture.context),))
@@ -196,10 +197,9 @@ class FileStore:
         return seq
 
     def _insert_blob(self, write: Write, retention: Retention, blob: Blob) -> int:
-        row = write.row("SELECT id, data IS NULL FROM blobs WHERE digest = ?", (blob.digest,))
-        if row is not None:
-            self._heal_blob(write, blob.digest, bool(row[1]))
-            return number(row[0])
+        held = self._held(write, retention, blob.digest)
+        if held:
+            return held
         content, data = self._pending.get(blob.digest), None
         if isinstance(content, bytes):
             data, stored = content, len(content)
@@ -213,19 +213,19 @@ class FileStore:
         return write.run("INSERT INTO blobs (digest, size, lines, stored, data) VALUES (?, ?, ?, ?, ?)",
                          (blob.digest, blob.size, blob.lines, stored, data))
 
-    def _heal(self, write: Write, capture: Capture) -> None:
-        for part in capture.manifest.parts:
-            row = write.row("SELECT data IS NULL FROM blobs WHERE digest = ?", (part.blob.digest,))
-            if row is not None:
-                self._heal_blob(write, part.blob.digest, bool(row[0]))
-
-    def _heal_blob(self, write: Write, digest: str, is_file: bool) -> None:
-        """Bytes that came again replace held ones that were damaged or lost meanwhile."""
+    def _held(self, write: Write, retention: Retention, digest: str) -> int:
+        """The row of a blob, 0 where none is held. Bytes that came again replace held ones that were damaged or lost meanwhile."""
+        row = write.row("SELECT id, data IS NULL FROM blobs WHERE digest = ?", (digest,))
+        if row is None:
+            return 0
         content = self._pending.get(digest)
-        if isinstance(content, bytes) and not is_file:
-            write.run("UPDATE blobs SET data = ? WHERE digest = ? AND data IS NOT ?", (content, digest, content))
-        elif isinstance(content, BlobFile) and is_file and not self._blobs.holds(digest):
+        if isinstance(content, bytes):
+            if row[1]:  # a file from when fewer bytes lay in the catalog
+                retention.let_file_go(number(row[0]))
+            write.run("UPDATE blobs SET data = ?1, stored = length(?1) WHERE id = ?2 AND data IS NOT ?1", (content, row[0]))
+        elif content is not None and row[1] and not self._blobs.holds(digest):
             content.place_again(digest)
+        return number(row[0])
 
     def _given(self, row: Row, rows: _Rows) -> Capture | None:
         """A call as it was first committed. None where its view was the bytes themselves and they are gone."""

@@ -2,7 +2,7 @@
 
     outputs     what each scope holds; seq is the layers' cursor and is never given twice
     parts       the parts of held outputs; what they do not name, no output refers to
-    blobs       every blob held; bytes up to 8 KiB lie in `data`, others in a file of `stored` bytes on disk
+    blobs       every blob held; bytes up to 16 KiB (8 before) lie in `data`, others in a file of `stored` bytes on disk
     calls       each call with the memo of its view; tick counts the calls of a context. `orphan`: its output is gone;
                 `manifest` then keeps what the output was, `bytes` is what the row counts for
     gone        tombstones: refs once held, with the call to run again

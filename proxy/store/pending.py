@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 # A caller that never commits must fill neither the memory nor the table of open files. A file let go here stays in place
 # under its hash, and is lost to its output only if retention removes it before the commit.
-SMALL, FILES = 4096, 128
+SMALL, FILES = 2048, 128
 
 
 class Pending:

@@ -46,7 +46,7 @@ class Retention:
     def _remove_doomed(self) -> None:
         """Files that a transaction let go, and that a kill kept from being removed."""
         for digest, in self.write.rows("SELECT digest FROM doomed"):
-            if not self.write.row("SELECT 1 FROM blobs WHERE digest = ?", (digest,)):
+            if not self.write.row("SELECT 1 FROM blobs WHERE digest = ? AND data IS NULL", (digest,)):
                 self._blobs.remove(string(digest))
             self.write.run("DELETE FROM doomed WHERE digest = ?", (digest,))
 
@@ -126,13 +126,19 @@ class Retention:
                 self._remove_blob(blob)
 
     def _remove_blob(self, blob: Value) -> None:
-        digest, size, stored, is_file = self.write.rows("SELECT digest, size, stored, data IS NULL FROM blobs WHERE id = ?", (blob,))[0]
-        self.write.run("DELETE FROM blobs WHERE id = ?", (blob,))
-        self.add(blobs=-1, raw=-number(size), files=-number(stored) if is_file else 0)
+        size, is_file = self.write.rows("SELECT size, data IS NULL FROM blobs WHERE id = ?", (blob,))[0]
         if is_file:
-            digest = string(digest)
-            self.write.run("INSERT OR IGNORE INTO doomed VALUES (?)", (digest,))
-            self.write.after.append(lambda: self._blobs.remove(digest))
+            self.let_file_go(blob)
+        self.write.run("DELETE FROM blobs WHERE id = ?", (blob,))
+        self.add(blobs=-1, raw=-number(size))
+
+    def let_file_go(self, blob: Value) -> None:
+        """Removes the file of a blob, once this is committed. For who changes or deletes its row."""
+        digest, stored = self.write.rows("SELECT digest, stored FROM blobs WHERE id = ?", (blob,))[0]
+        name = string(digest)
+        self.add(files=-number(stored))
+        self.write.run("INSERT OR IGNORE INTO doomed VALUES (?)", (name,))
+        self.write.after.append(lambda: self._blobs.remove(name))
 
     def _change_calls(self, change: str, changed: tuple[Value, ...], where: str, values: tuple[Value, ...]) -> None:
         """Sets columns of calls and keeps the total of their bytes."""

@@ -37,7 +37,7 @@ class StoreSuite:
     # bytes
 
     @pytest.mark.parametrize("data", [
-        b"", b"\n", b"one line", b"one\ntwo\n", b"\r\n\x00\xff\xfe", noise(8192, 1), noise(8193, 2), log(20_000), noise(400_000, 3),
+        b"", b"\n", b"one line", b"one\ntwo\n", b"\r\n\x00\xff\xfe", noise(16384, 1), noise(16385, 2), log(20_000), noise(400_000, 3),
         b"x" * 5_000_000, b"\n" * 300_000, log(6000)[:131_072], log(14_000)[:262_144],
     ], ids=lambda data: f"{len(data)} bytes")
     def test_every_byte_comes_back(self, store: Store, data: bytes) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest
 
 from byref.proxy.contracts import Store
 from byref.proxy.errors import ConfigError, Corrupt, Evicted, Expired
-from byref.proxy.store import open_store
+from byref.proxy.intake import INLINE
+from byref.proxy.store import file, open_store
 from conformance.captures import SCOPE, Clock, Factory, capture, keep, log, noise, put, shell, stored
 from conformance.processes import finish, in_child, start
 from conformance.retention import RetentionSuite
@@ -76,7 +78,7 @@ def test_processes_see_one_anothers_outputs(tmp_path: Path) -> None:
 
     def work(number: int) -> list[str]:
         other = at(tmp_path / "s")
-        refs = [keep(other, log(10 + 700 * (step % 2), seed=100 * number + step)) for step in range(10)]
+        refs = [keep(other, log(10 + 900 * (step % 2), seed=100 * number + step)) for step in range(10)]
         other.close()
         return refs
 
@@ -85,7 +87,7 @@ def test_processes_see_one_anothers_outputs(tmp_path: Path) -> None:
         refs = finish(*process)
         assert isinstance(refs, list)
         for step, ref in enumerate(refs):
-            assert stored(store, SCOPE, ref) == [log(10 + 700 * (step % 2), seed=100 * number + step)]
+            assert stored(store, SCOPE, ref) == [log(10 + 900 * (step % 2), seed=100 * number + step)]
     assert store.usage().outputs == 40 and store.verify().damaged == () and len(list(store.events(SCOPE))) == 40
     assert [tick for tick, _, _ in store.shown("window")] == list(range(1, 41))
     store.close()
@@ -214,6 +216,31 @@ def test_a_blob_that_is_lost_or_damaged_is_corrupt_and_comes_back_with_its_outpu
         assert stored(store, SCOPE, ref) == [log(20_000)]
         assert store.verify().damaged == ()
     store.close()
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_file_of_a_store_that_kept_less_in_its_catalog_gives_way_to_bytes_that_come_again(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: bool) -> None:
+    monkeypatch.setattr(file, "SMALL", 1000)
+    store = at(tmp_path / "s")
+    ref = keep(store, log(300))
+    assert blob_file(tmp_path / "s").exists()
+    monkeypatch.undo()
+    assert stored(store, SCOPE, ref) == [log(300)]
+    held = store.open(store.resolve(SCOPE, ref).manifest.parts[0].blob.digest)
+    if lost:
+        blob_file(tmp_path / "s").unlink()
+    assert keep(store, log(300), arguments=shell("another call")) != ref
+    assert list((tmp_path / "s" / "blobs").rglob("*.zst")) == [] and stored(store, SCOPE, ref) == [log(300)] == [held.read()]
+    assert store.verify().damaged == () and store.gc().blobs == 1
+    store.close()
+    with sqlite3.connect(tmp_path / "s" / "catalog.db") as db:
+        assert db.execute("SELECT files, stored = length(data) FROM totals, blobs").fetchall() == [(0, 1)]
+    db.close()
+
+
+def test_what_lies_in_the_catalog_is_handed_to_no_thread() -> None:
+    assert INLINE == file.SMALL, "bytes; the gateway knows no backend, and must know which parts are written at once"
 
 
 def test_the_file_of_another_blob_is_corrupt(tmp_path: Path) -> None:
