@@ -74,7 +74,7 @@ class Memory:
     def add(self, tick: int, lines: Iterable[str], terms: Iterable[str]) -> None:
         """A view was returned with this tick."""
         with self._lock:
-            if self._flying > 1:  # the call that adds is itself still in flight
+            if self._flying:  # a call of another thread reads them; the one that adds has left
                 self._lines, self._terms = dict(self._lines), dict(self._terms)
             self.tick = max(self.tick, tick)
             if tick == self.known + 1:  # else another process or thread put views in between: they are yet to be loaded

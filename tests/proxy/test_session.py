@@ -99,6 +99,16 @@ def test_memory_counts_a_text_from_the_tick_that_showed_it() -> None:
     assert "one" not in memory.enter(3).lines and memory.tick == 3
 
 
+def test_memory_shows_a_single_call_in_flight_nothing_of_one_that_has_ended() -> None:
+    memory = Memory()
+    other = memory.enter(0)
+    own = memory.enter(0)
+    memory.leave()  # a call leaves before its view is added
+    memory.add(1, ["one"], ["t"])
+    assert "one" not in other.lines and "t" not in other.terms and "one" not in own.lines
+    assert "one" in memory.enter(1).lines
+
+
 def test_memory_loads_hashes_and_tells_ticks_apart_there_too() -> None:
     memory = Memory()
     memory.load([(1, hashes(["one"]), hashes(["t"])), (4, hashes(["four"]), b"")])
