@@ -26,7 +26,8 @@ def test_thoughts_go_back_with_the_calls_that_they_led_to() -> None:
     message: Any = talk.message()
     assert [block["type"] for block in message["content"]] == ["thinking", "text", "thinking", "text"] and not talk.goes_on()
     assert message["usage"] == {"input_tokens": 2, "output_tokens": 4}
-    body = json.dumps({"messages": [{"role": "user", "content": "x"}, {"content": message["content"], "role": "assistant", "more": 1}]}).encode()
+    came = {"content": message["content"], "role": "assistant", "more": 1}
+    body = json.dumps({"messages": [{"role": "user", "content": "x"}, came]}).encode()
     text, request = parse(body, anthropic.INTO)
     again = json.loads(applied(text, sorted(restored(text, request, {talk.anchor(): talk.hidden}))))["messages"]
     assert again[1:3] == first and again[3] == {"content": message["content"][2:], "role": "assistant", "more": 1}

@@ -36,7 +36,8 @@ def test_a_text_is_parted_where_the_call_stood() -> None:
 
 def test_a_chunk_with_calls_of_both_keeps_the_clients_in_its_place() -> None:
     talk, split = ChatTalk(), Splitter()
-    chunk = {"id": "m", "choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, **CALL}, {"index": 1, **BASH}]}, "finish_reason": None}]}
+    delta = {"tool_calls": [{"index": 0, **CALL}, {"index": 1, **BASH}]}
+    chunk = {"id": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
     out = b"".join(talk.event(event) for event in split.feed(f"data: {json.dumps(chunk)}\n\n".encode()))
     assert json.loads(out[6:])["choices"][0]["delta"]["tool_calls"] == [{"index": 0, **BASH}]
 
