@@ -290,7 +290,7 @@ class FileStore:
         return [(string(scope), string(session), bool(closed)) for scope, session, closed in rows]
 
     def changes(self, scope: str, after: int, limit: int = 1000) -> Sequence[Output]:
-        return self._outputs("o.seq > ? AND o.scope = ? AND o.captured >= ?", (after, text(scope), self._oldest()), "o.seq", limit)
+        return self._outputs("o.seq > ? AND +o.scope = ? AND o.captured >= ?", (after, text(scope), self._oldest()), "o.seq", limit)
 
     def _outputs(self, where: str, values: tuple[Value, ...], order: str, limit: int) -> list[Output]:
         return [output for _, output in outputs(self._catalog.read, where, values, order, max(limit, 0))]
