@@ -6,15 +6,18 @@ READY := $(VENV)/.ready
 # Models of torch: each library has an environment of its own, for PyLate pins an older sentence-transformers.
 LATE := .venv-late
 PYLATE := .venv-pylate
+FRAMEWORKS := .venv-frameworks
+ON_FRAMEWORKS := $(patsubst %,tests/adapters/harnesses/test_%.py,langchain openai_agents pydantic_ai google_adk litellm decorator)
 ON_TORCH := tests/layers/encoders tests/layers/test_late.py tests/layers/test_dense.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-late test-pylate bench-late check soak bench tables gallery curve fit models clean
+.PHONY: help demo test test-frameworks test-late test-pylate bench-late check soak bench tables gallery curve fit models clean
 
 help:
 	@echo "make demo    real commands through byref: what each view saves, one view, one gap fetched and proved; a real MCP server, wrapped"
 	@echo "make test    all tests (under five minutes on two cores)"
+	@echo "make test-frameworks  LangChain, OpenAI Agents, pydantic-ai, Google ADK and LiteLLM with their own fake models, in an environment of their own (600 MB)"
 	@echo "make test-late, test-pylate, bench-late   encoders and what builds on them with torch, in environments of their own (2 GB)"
 	@echo "make check   ruff, mypy --strict, import contracts"
 	@echo "make soak    kills, concurrent writers and sessions, fuzz: an hour; SHORT=1 takes a few minutes"
@@ -38,6 +41,17 @@ demo: $(READY)
 
 test: $(READY)
 	$(PY) -m pytest
+
+# The versions that docs/frameworks.md speaks of.
+$(FRAMEWORKS)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(FRAMEWORKS)
+	$(FRAMEWORKS)/bin/python -m pip install --quiet --upgrade "pip>=25"
+	$(FRAMEWORKS)/bin/python -m pip install --quiet langchain==1.5.2 openai-agents==0.24.0 pydantic-ai-slim==2.68.0 google-adk==2.13.0 \
+		litellm==1.110.2 pytest pytest-xdist hypothesis --editable .
+	@touch $@
+
+test-frameworks: $(FRAMEWORKS)/.ready
+	$(FRAMEWORKS)/bin/python -m pytest $(ON_FRAMEWORKS)
 
 $(LATE)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(LATE)
@@ -106,4 +120,4 @@ curve: $(READY)
 	$(PY) bench/anytime.py --write
 
 clean:
-	rm -rf $(VENV) $(LATE) $(PYLATE) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(FRAMEWORKS) $(LATE) $(PYLATE) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

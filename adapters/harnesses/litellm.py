@@ -18,8 +18,8 @@ from byref.proxy.framework import Sessions
 PACKAGE = "litellm>=1.100"
 CHAT = "/v1/chat/completions"
 
-_PATHS = {"completion": CHAT, "acompletion": CHAT, "anthropic_messages": "/v1/messages", "responses": "/v1/responses",
-          "aresponses": "/v1/responses"}
+_PATHS = {"completion": CHAT, "acompletion": CHAT, "anthropic_messages": "/v1/messages",
+          "aanthropic_messages": "/v1/messages", "responses": "/v1/responses", "aresponses": "/v1/responses"}
 
 Messages = Sequence[Mapping[str, Json]]
 

@@ -136,17 +136,20 @@ class Conversations:
 
     def _of(self, conversation: str, task: str) -> _Conversation:
         """A context of this process alone: what an earlier one showed is proven by nothing here."""
+        dropped = None
         with self._lock:
             held = self._held.get(conversation)
             if held is None:
                 name = f"{self._framework} {conversation}"[:NAME]
                 held = self._held[conversation] = _Conversation(self.gateway.session(name, scope=self._scope, task=task[:TASK]))
                 if len(self._held) > CONVERSATIONS:
-                    self._held.popitem(last=False)
+                    dropped = self._held.popitem(last=False)[1]
             else:
                 self._held.move_to_end(conversation)
                 held.session.task = held.session.task or task[:TASK]
-            return held
+        if dropped is not None:
+            dropped.session.close()
+        return held
 
 
 def middleware(framework: str, gateway: Gateway | aio.Gateway | None = None, *, scope: str | None = None) -> Any:

@@ -84,9 +84,19 @@ def test_where_the_conversation_is_unknown_nothing_collapses(sessions: Conversat
     assert len(shown(sessions, "", "b")) == len(first)
 
 
+def test_a_conversation_that_was_dropped_goes_on_as_a_new_one(sessions: Conversations, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frameworks, "CONVERSATIONS", 1)
+    sessions.turn("one", [])
+    first = shown(sessions, "one", "a")
+    sessions.turn("two", [])
+    sessions.turn("one", [first])
+    assert len(shown(sessions, "one", "b")) == len(first)
+
+
 def test_a_call_that_is_tried_again_shows_what_it_returned_then(sessions: Conversations) -> None:
     assert shown(sessions, "one", "a", "no such table: leases") == "no such table: leases"
-    assert shown(sessions, "one", "a", "three rows") == "three rows"
+    again = shown(sessions, "one", "a", LOG)
+    assert again.startswith("«r") and again.endswith(LOG.splitlines()[-1] + "\n")
 
 
 def test_the_same_result_of_a_call_keeps_its_first_bytes(sessions: Conversations) -> None:
