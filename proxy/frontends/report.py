@@ -41,7 +41,7 @@ def _run(args: argparse.Namespace) -> int:
             "prices": one.prices.name, "read": one.prices.read, "write": one.prices.write, "output": one.prices.output,
             "source": one.source,
             "saved": found.saving(one.prices), "dollars": one.money(found.saving(one.prices)), "bill": found.bill(one.prices),
-            "tool_results": found.most(one.prices)} for one in prices]
+            "tool_results": shares[0], "of_bill": shares[1]} for one in prices for shares in [found.of_bill(one.prices) or (None, None)]]
         say(json.dumps({**found.as_dict(), "money": money, "kv": tables.kv(found)}, indent=1, ensure_ascii=False) + "\n")
     elif args.csv:
         say(tables.comma(drawn))

@@ -68,17 +68,24 @@ class Row:
 
 @dataclass(slots=True)
 class Conversation:
-    """A session. billed: tokens by kind over `messages` messages, empty where no bill was seen. view, shown: tokens of its views, and
-    the same times following turns. definition: tokens of our tools in each of its requests.
+    """A session. billed: tokens by kind over `messages` messages, empty where no bill was seen. raw, held: tokens of its raw outputs, and
+    the same times following turns. searched, search_turns: the same of answers of searches. definition: tokens of our tools in each of
+    its requests. extra: requests that byref brought about (fetches, searches, repeats); prefix, after: their contexts and their following
+    turns, summed.
     """
 
     name: str
     calls: int = 0
     messages: set[int | None] = field(default_factory=set)
     billed: dict[str, int] = field(default_factory=dict)
-    view: int = 0
-    shown: float = 0.0
+    raw: int = 0
+    held: float = 0.0
+    searched: int = 0
+    search_turns: float = 0.0
     definition: int = 0
+    extra: int = 0
+    prefix: float = 0.0
+    after: float = 0.0
     so_far: int = 0  # calls
     entered: int = 0  # tokens
 
@@ -107,8 +114,7 @@ class Report:
 
     uncapped: net tokens of outputs that a harness may have cut by itself, where it is not known how it does.
     methods: by what tokens were counted, empty where they are estimates. billed: tokens as the provider counted them, over the messages
-    of which it is known. extra: requests that byref brought about (fetches, searches, repeats); prefix, after: their contexts and their
-    following turns, summed.
+    of which it is known.
     """
 
     total: Row = field(default_factory=Row)
@@ -118,20 +124,20 @@ class Report:
     sessions: dict[str, Row] = field(default_factory=dict)
     conversations: dict[str, Conversation] = field(default_factory=dict)
     searches: int = 0
-    searched: int = 0
-    search_turns: float = 0.0
     messages: int = 0
     billed: dict[str, int] = field(default_factory=dict)
     uncapped: int = 0
     methods: tuple[str, ...] = ()
-    extra: int = 0
-    prefix: float = 0.0
-    after: float = 0.0
 
     @property
     def asked(self) -> float:
         """Share of the refs whose view left something out that were fetched from."""
         return self.total.asked / self.total.hid if self.total.hid else 0.0
+
+    @property
+    def searched(self) -> int:
+        """Tokens of answers of searches."""
+        return sum(one.searched for one in self.conversations.values())
 
     @property
     def definitions(self) -> int:
@@ -146,8 +152,8 @@ class Report:
     @property
     def carried(self) -> float:
         """Net tokens times the following turns that did not read them."""
-        again = sum(one.definition * (one.requests - 1) for one in self.conversations.values())
-        return self.total.carried - self.search_turns - again
+        return self.total.carried - sum(
+            one.search_turns + one.definition * (one.requests - 1) for one in self.conversations.values())
 
     @property
     def method(self) -> str:
@@ -161,8 +167,14 @@ class Report:
 
     def saving(self, prices: Prices) -> float:
         """What was saved at these prices, in input tokens: each token as it is sent and read on, less what extra requests cost."""
-        asking = self.prefix * prices.read + self.extra * ASKING * (prices.output + prices.write) + self.after * ASKING * prices.read
-        return self.net * prices.write + self.carried * prices.read - asking
+        return sum(self._saving(one, prices) for one in self.conversations.values())
+
+    def _saving(self, one: Conversation, prices: Prices) -> float:
+        row = self.sessions.get(one.name, Row())
+        net = row.net - one.searched - one.definition
+        carried = row.carried - one.search_turns - one.definition * (one.requests - 1)
+        asking = one.prefix * prices.read + one.extra * ASKING * (prices.output + prices.write) + one.after * ASKING * prices.read
+        return net * prices.write + carried * prices.read - asking
 
     def bill(self, prices: Prices) -> float | None:
         """What the provider billed at these prices, in input tokens; None where no bill was seen."""
@@ -171,11 +183,17 @@ class Report:
         weights = {"input": 1.0, "read": prices.read, "written": prices.write, "output": prices.output}
         return sum(self.billed.get(kind, 0) * weight for kind, weight in weights.items())
 
-    def most(self, prices: Prices) -> float | None:
-        """Share of the bill that tool results make up in sessions whose bill was seen: no view saves more. None where none was."""
+    def of_bill(self, prices: Prices) -> tuple[float, float] | None:
+        """Of what the bill would have been without byref: the share that tool results make up, more than which no view can save, and the
+        share that was saved. Over sessions whose bill was seen; None where none was.
+        """
         bill = self.bill(prices)
+        if not bill:
+            return None
         known = [one for one in self.conversations.values() if one.messages]
-        return sum(one.view * prices.write + one.shown * prices.read for one in known) / bill if bill else None
+        saved = sum(self._saving(one, prices) for one in known)
+        results = sum(one.raw * prices.write + one.held * prices.read for one in known)
+        return results / (bill + saved), saved / (bill + saved)
 
     @property
     def text(self) -> str:
@@ -293,8 +311,8 @@ class _Walk:
             row.carried += (raw - view - (raw if again else 0)) * later
         if self.size > HARNESS and "native" not in numbers:
             self.found.uncapped += raw - view
-        one.view += view
-        one.shown += view * later
+        one.raw += raw
+        one.held += raw * later
         one.entered += view
         if again:
             self._extra(one, later)
@@ -319,13 +337,13 @@ class _Walk:
         found, one = self.found, self._conversation(event)
         tokens = event.numbers.get("tokens", 0)
         found.searches += 1
-        found.searched += tokens
-        found.search_turns += tokens * one.later
+        one.searched += tokens
+        one.search_turns += tokens * one.later
         self._extra(one, one.later)
         one.entered += tokens
 
     def _extra(self, one: Conversation, later: float) -> None:
         """A request that the agent makes because of us: it reads all so far."""
-        self.found.extra += 1
-        self.found.prefix += one.context
-        self.found.after += later
+        one.extra += 1
+        one.prefix += one.context
+        one.after += later

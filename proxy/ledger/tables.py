@@ -67,16 +67,19 @@ def _money(found: Report, prices: Sequence[Priced]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for one in prices:
         of = one.prices
-        saving, bill, most = found.saving(of), found.bill(of), found.most(of)
+        saving, bill = found.saving(of), found.bill(of)
         dollars = one.money(saving)
         money = None if dollars is None else f"${dollars:.2f}"
         rows.append((of.name, f"{of.read:g}", f"{of.write:g}", f"{of.output:g}", round(saving), money,
-                     None if bill is None else round(bill), most, None if not bill else saving / (bill + saving)))
-    partly = "" if found.messages else " (at least: their contexts are known only in part, as no bill was seen)"
+                     None if bill is None else round(bill), *(found.of_bill(of) or (None, None))))
+    seen = sum(bool(one.messages) for one in found.conversations.values())
+    partly = "" if seen == len(found.conversations) else " (at least: their contexts are known only in part where no bill was seen)"
     notes = (*(one.text for one in prices),
              f"net saved: in input tokens, less the extra requests that fetches, searches and repeats are{partly}",
-             "tool results: their share of the bill, which no view can save more than" + (
-                 "" if found.messages else "; no bill was seen here, so it is unknown"))
+             "tool results: their share of what the bill would have been, more than which no view can save" + (
+                 "" if found.messages else "; no bill was seen here, so it is unknown") + (
+                 f"; both shares are of the {seen} sessions of {len(found.conversations)} whose bill was seen"
+                 if 0 < seen < len(found.conversations) else ""))
     return Table("money", ("prices", "read", "write", "output", "net saved", "in money", "bill", "tool results", "saved of the bill"),
                  tuple(rows), notes)
 

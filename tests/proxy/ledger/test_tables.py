@@ -33,7 +33,13 @@ def test_money_stands_beside_the_share_of_the_bill_and_that_is_unknown_without_a
     assert "unknown" in plain([money]) and "no bill was seen" in plain([money]) and "a table of 2026-11-30" in plain([money])
     seen = next(table for table in tables(reported(billed(input=100, written=2000, read=0, output=20)), [MADE]) if table.title == "money")
     bill = 100 + 2000 * 1.25 + 20 * 5
-    assert seen.rows[0][6:] == (round(bill), pytest.approx(100 * 1.25 / bill), pytest.approx(1125 / (bill + 1125)))
+    assert seen.rows[0][6:] == (round(bill), pytest.approx(1000 * 1.25 / (bill + 1125)), pytest.approx(1125 / (bill + 1125)))
+
+
+def test_shares_of_the_bill_are_of_sessions_whose_bill_was_seen() -> None:
+    one, many = reported(billed(input=100, written=2000)), reported(billed(input=100, written=2000), sessions=9)
+    assert many.of_bill(MADE.prices) == one.of_bill(MADE.prices)
+    assert many.saving(MADE.prices) == 9 * one.saving(MADE.prices) and "of the 1 sessions of 9" in plain(tables(many, [MADE]))
 
 
 def test_a_kind_of_token_that_was_not_billed_is_not_said_to_be_none() -> None:
