@@ -8,6 +8,7 @@ import byref
 from byref.proxy import discover
 from byref.proxy.errors import ByrefError
 from byref.proxy.frontends import (
+    bench,
     doctor,
     fetch,
     install,
@@ -48,7 +49,7 @@ RUN = Command(
     "and is not stored. The output of a command that itself starts byref goes through untouched. With BYREF=off this is the bare command.")
 COMMANDS: tuple[Command, ...] = (
     RUN, pipe.PIPE, view.VIEW, fetch.FETCH, search.SEARCH, similar.SIMILAR, status.STATUS, report.REPORT, usage.USAGE, replay.REPLAY,
-    rules.RULES, trust.TRUST, serve.SERVE, mcp.MCP, wrapping.WRAP, install.INSTALL, install.UNINSTALL, upkeep.GC, upkeep.PURGE,
+    bench.BENCH, rules.RULES, trust.TRUST, serve.SERVE, mcp.MCP, wrapping.WRAP, install.INSTALL, install.UNINSTALL, upkeep.GC, upkeep.PURGE,
     upkeep.VERIFY, doctor.DOCTOR)
 
 

@@ -1,0 +1,208 @@
+"""`byref bench`: how well searches find what an author knows the answer of."""
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import byref
+from byref.layers.contract import PARTS
+from byref.proxy import discover
+from byref.proxy.contracts import Json
+from byref.proxy.errors import ConfigError, Invalid
+from byref.proxy.frontends.command import Command, open_session, say
+from byref.proxy.frontends.held import complain
+from byref.proxy.frontends.questions import FIGURES, TOP, Question, figures, ranks, read, refs_of
+from byref.proxy.gateway import Gateway
+from byref.proxy.gateway import open as open_gateway
+from byref.proxy.ledger.intervals import Interval, bootstrap
+from byref.proxy.searching import LIMIT, PROFILES
+from byref.proxy.session import Session
+
+LAYER = "layer:"
+TIMEBOX = 10_000  # milliseconds: quality is asked for, not haste
+_SIZE = 100_000  # tokens of an answer, so that the hits are what bounds it
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One question by one method. ranks: of each of its places, None beyond ten."""
+
+    method: str
+    id: str
+    tag: str
+    ranks: tuple[int | None, ...]
+    milliseconds: float
+
+
+def methods() -> tuple[str, ...]:
+    """All there are: the profiles of a search, and each layer alone."""
+    return (*PROFILES, *(LAYER + name for name in discover.names("layers") if name not in PARTS))
+
+
+def run(questions: Sequence[Question], session: Session, names: Mapping[str, str], chosen: Sequence[str], timebox: int) -> Iterator[Row]:
+    """Each question by each method, over a scope whose indexes are whole. A method whose layer does not run here is told and left out."""
+    for question in questions:
+        for gold in question.gold:
+            refs_of(gold, names)
+    for method in chosen:
+        layers = [method.removeprefix(LAYER)] if method.startswith(LAYER) else None
+        rows, notes, ran = [], set[str](), False
+        for question in questions:
+            began = time.perf_counter()
+            found = session.search(question.query, timebox_ms=timebox, k=4 * TOP, max_tokens=_SIZE, layers=layers,
+                                   profile=PROFILES[0] if layers else method)
+            spent = 1000 * (time.perf_counter() - began)
+            states = [one for one in found.layers if layers is None or one.name in layers]
+            ran |= any(one.status != "skipped" for one in states)
+            notes |= {one.note for one in states if one.note}
+            rows.append(Row(method, question.id, question.tag, tuple(ranks(question, found.hits, names)), spent))
+        if ran:
+            yield from rows
+        else:
+            complain(f"{method} is left out: {'; '.join(sorted(notes)) or 'it applied to no question'}")
+
+
+def filled(paths: Sequence[str]) -> tuple[Gateway, Session, dict[str, str]]:
+    """A store in memory that holds the files, each as an output, and the ref of each by its name."""
+    gateway = open_gateway("memory:", profile="safe")
+    session, names = gateway.session("bench"), dict[str, str]()
+    for path in paths:
+        for file in sorted(Path(path).rglob("*")) if Path(path).is_dir() else [Path(path)]:
+            if file.is_file():
+                captured = session.capture(tool="file", args={"path": str(file)}, output=file.read_bytes(), raw=True)
+                if captured.ref:
+                    names[str(file)] = captured.ref
+    if not names:
+        raise ConfigError(f"no file with something in it in {', '.join(paths)}")
+    return gateway, session, names
+
+
+def rows_of(path: str) -> list[Row]:
+    """The rows of a run's file. Raises `Invalid` for another."""
+    found = []
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            row: Json = json.loads(line)
+            if isinstance(row, dict) and "run" not in row:
+                held: Json = row["ranks"]
+                ranked = tuple(rank if isinstance(rank, int) else None for rank in held) if isinstance(held, list) else ()
+                spent = row["milliseconds"]
+                found.append(Row(str(row["method"]), str(row["id"]), str(row["tag"]), ranked,
+                                 float(spent) if isinstance(spent, (int, float)) else 0.0))
+        except (ValueError, KeyError):
+            raise Invalid(f"{path}:{number} is no line of a run: make one with `byref bench run QUESTIONS --out {path}`") from None
+    return found
+
+
+def score(rows: Sequence[Row]) -> str:
+    """A Markdown table: `FIGURES` and the median milliseconds by method and tag."""
+    out = ["| method | tag | questions | " + " | ".join(FIGURES) + " | ms |", "|---|---|---:|" + "---:|" * (len(FIGURES) + 1)]
+    for method in dict.fromkeys(row.method for row in rows):
+        mine = [row for row in rows if row.method == method]
+        for tag in _tags(mine):
+            of = [row for row in mine if tag in (ALL, row.tag)]
+            means = [statistics.fmean(column) for column in zip(*(figures(row.ranks) for row in of), strict=True)]
+            out.append(f"| {method} | {tag} | {len(of)} | " + " | ".join(f"{mean:.3f}" for mean in means)
+                       + f" | {statistics.median(row.milliseconds for row in of):.1f} |")
+    return "\n".join(out) + "\n"
+
+
+def compare(one: Sequence[Row], two: Sequence[Row]) -> str:
+    """A Markdown table of how the second differs from the first on the questions of both, with 95 % intervals, by tag."""
+    first, second = {row.id: row for row in one}, {row.id: row for row in two}
+    shared = [first[key] for key in first if key in second]
+    if not shared:
+        raise Invalid("the two runs share no question: questions are told apart by their `id`")
+    out = ["| tag | questions | " + " | ".join(FIGURES) + " |", "|---|---:|" + "---:|" * len(FIGURES)]
+    for tag in _tags(shared):
+        of = [row for row in shared if tag in (ALL, row.tag)]
+        pairs = [[*(b - a for a, b in zip(figures(row.ranks), figures(second[row.id].ranks), strict=True)), 1.0] for row in of]
+        found = bootstrap(pairs, lambda sums: [value / sums[-1] for value in sums[:-1]])
+        out.append(f"| {tag} | {len(of)} | " + " | ".join(map(_difference, found)) + " |")
+    left = len(first) + len(second) - 2 * len(shared)
+    return "\n".join(out) + "\n" + (f"\n{left} questions stand in one of the two alone and are left out.\n" if left else "")
+
+
+def _difference(of: Interval) -> str:
+    return f"{of.value:+.3f}" + ("" if of.low != of.low else f" ({of.low:+.3f} to {of.high:+.3f})")
+
+
+def _tags(rows: Sequence[Row]) -> list[str]:
+    tags = list(dict.fromkeys(row.tag for row in rows))
+    return tags if len(tags) == 1 else [ALL, *(tag for tag in tags if tag != ALL)]
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    below = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
+    one = below.add_parser("run", help="all methods on all questions", description="Runs all methods on all questions.")
+    one.add_argument("questions", metavar="QUESTIONS", help="JSON objects a line: query, gold, tag, id")
+    one.add_argument("files", metavar="FILE", nargs="*", help="what is searched: files and folders; what this project holds without one")
+    one.add_argument("--method", action="append", choices=methods(), metavar="NAME", help=f"{', '.join(methods())}; all without one")
+    one.add_argument("--timebox", type=int, default=TIMEBOX, metavar="MS", help=f"of one search ({TIMEBOX})")
+    one.add_argument("--out", metavar="RUN", help="keeps the run in a file, for score and compare")
+    two = below.add_parser("score", help="a run's figures as Markdown", description="Prints the figures of runs as Markdown.")
+    two.add_argument("runs", metavar="RUN", nargs="+")
+    three = below.add_parser("compare", help="two runs, with intervals", description="Prints how the second differs from the first.")
+    three.add_argument("runs", metavar="RUN[:METHOD]", nargs=2)
+
+
+def _run(args: argparse.Namespace) -> int:
+    if args.what == "score":
+        say(score([row for path in args.runs for row in rows_of(path)]))
+        return 0
+    if args.what == "compare":
+        return _compare(*args.runs)
+    if args.timebox < 1:
+        raise ConfigError("--timebox is a number of milliseconds, 1 or more")
+    questions = read(args.questions)
+    if args.files:
+        gateway, session, names = filled(args.files)
+    else:
+        gateway, session = open_session()
+        names = {output.ref: output.ref for output in gateway.store.recent(session.scope, limit=LIMIT)}
+    with gateway:
+        gateway.indexes.build(session.scope)
+        rows = list(run(questions, session, names, args.method or methods(), args.timebox))
+    if args.out:
+        meta: Json = {"run": {"byref": byref.__version__, "questions": args.questions, "outputs": len(names), "timebox_ms": args.timebox,
+                              "python": sys.version.split()[0]}}
+        lines = [meta, *({"method": row.method, "id": row.id, "tag": row.tag, "ranks": list(row.ranks),
+                          "milliseconds": round(row.milliseconds, 3)} for row in rows)]
+        Path(args.out).write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
+    say(score(rows))
+    return 0
+
+
+def _compare(first: str, second: str) -> int:
+    """By the methods that are named, else each that both runs have."""
+    (one, by), (two, other) = (_named(text) for text in (first, second))
+    if by or other:
+        say(compare([row for row in one if row.method == (by or other)], [row for row in two if row.method == (other or by)]))
+        return 0
+    shared = [method for method in dict.fromkeys(row.method for row in one) if any(row.method == method for row in two)]
+    if not shared:
+        raise Invalid("the two runs share no method: name one of each, as RUN:METHOD")
+    for method in shared:
+        say(f"{method}\n\n" + compare([row for row in one if row.method == method], [row for row in two if row.method == method]) + "\n")
+    return 0
+
+
+def _named(text: str) -> tuple[list[Row], str]:
+    """A run's rows, and the method that stands behind its name."""
+    if Path(text).is_file():
+        return rows_of(text), ""
+    path, method = next(((text[:-len(name) - 1], name) for name in methods() if text.endswith(":" + name)), (text, ""))
+    return rows_of(path), method
+
+
+BENCH = Command(
+    "bench", "ask questions with known answers, and score who finds them", _options, _run,
+    "Questions: one JSON object a line, {\"query\": ..., \"gold\": [{\"output\": \"build.log\", \"at\": \"L120-130\"}], \"tag\": ..., "
+    "\"id\": ...}; examples/questions.jsonl has some. Figures: hit@1, recall@5, MRR@10.")
