@@ -16,6 +16,7 @@ from byref.proxy.contracts import Call, Column, Layout
 _CELL = 240  # characters of a cell: a longer one is cut off at a word, and the gap holds the rest
 _ALSO = 120  # characters of names of members that stand nowhere else
 _FIRM, _ROW, _PROSE = 80, 24, -400  # quarters of worth: a sentence stands for what is asked in it alone
+_NOTHING: tuple[Value, ...] = (None, "", [], ())
 _BEST = 2  # pieces of the texts of one record among many
 
 
@@ -38,7 +39,11 @@ def laid(sheet: Sheet, document: Document, root: Value, layout: Layout, call: Ca
         return False
     shown = _top(sheet, document, root, path, layout)
     shown += _rows(sheet, document, records, place, layout, words_asked(call), isinstance(value, tuple))
-    _rest(sheet, document, records, place, layout, shown)
+    left, beside = _beside(document, root, layout)
+    if left:
+        place = path
+        sheet.places.loose.add(place)
+    _rest(sheet, document, records, place, layout, shown, beside)
     return True
 
 
@@ -123,15 +128,44 @@ def _texts(sheet: Sheet, document: Document, value: Value, place: Path, label: s
         sheet.string(document, value, place, label, 0, _PROSE, PLAIN)
 
 
-def _rest(sheet: Sheet, document: Document, records: list[tuple[Path, Record]], place: Path, layout: Layout, shown: int) -> None:
-    """What no row shows, as one gap, below the names of members that it holds."""
+def _beside(document: Document, root: Value, layout: Layout) -> tuple[bool, list[str]]:
+    """Whether the view leaves out any member outside of the records, and the paths of those that say something."""
+    whole = {tuple(layout.records.split("."))}
+    for name in (*layout.top, *layout.lead):
+        value, _ = _member(root, (), name) or (None, ())
+        text = isinstance(value, str) and not isinstance(value, Number) and bool(value)
+        if text if name in layout.lead else not _cell(document, value).endswith("…"):
+            whole.add(tuple(name.split(".")))
+    above = {steps[:k] for steps in whole for k in range(1, len(steps))}
+    left: list[tuple[str, ...]] = []
+    names: list[str] = []
+
+    def walk(value: Value, at: tuple[str, ...]) -> None:
+        known: set[str] = set()
+        for key, item in value if isinstance(value, tuple) else ():
+            steps = (*at, key)
+            if key in known or not (steps in whole or (steps in above and isinstance(item, tuple))):
+                left.append(steps)
+                if item not in _NOTHING:
+                    names.append(heading(document.write(".".join(steps))))
+            elif steps not in whole:
+                walk(item, steps)
+            known.add(key)
+    if layout.records:
+        walk(root, ())
+    return bool(left), names
+
+
+def _rest(sheet: Sheet, document: Document, records: list[tuple[Path, Record]], place: Path, layout: Layout, shown: int,
+          beside: list[str]) -> None:
+    """What no row shows, as one gap, below the names of members that it holds. beside: members outside of the records."""
     told = {column.path.partition(".")[0].removesuffix("[]") for column in (*layout.firm, *layout.columns)}
     told |= {name.partition(".")[0] for name in layout.prose}
     names: dict[str, None] = {}
     room = _ALSO
-    for key, value in records[0][1]:
-        name = heading(document.write(key))
-        if key not in told and value not in (None, "", [], ()) and len(name) < room:
+    also = [heading(document.write(key)) for key, value in records[0][1] if key not in told and value not in _NOTHING]
+    for name in (*beside, *also):
+        if len(name) < room:
             names[name] = None
             room -= len(name) + 1
     if names:

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Mapping
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -50,8 +51,28 @@ def test_a_row_holds_what_the_layout_names_in_its_order() -> None:
 def test_all_other_members_are_named_and_fetched_by_one_gap() -> None:
     made = look(page(record(0), record(1)))
     assert " also: ignored links\n" in text(made)
-    assert [gap.address for gap in made.gaps] == ["$.results"]
+    assert [gap.address for gap in made.gaps] == ["$"], "group_by is empty, which is a fact, too"
     assert "filler" not in text(made)
+    bare = look(json.dumps({"meta": {"next": "abc="}, "results": [record(0), record(1)]}).encode())
+    assert [gap.address for gap in bare.gaps] == ["$.results"]
+
+
+@pytest.mark.parametrize(("data", "name"), [
+    (page(record(0), record(1)).replace(b'"group_by": []', b'"warning": "this API ends soon"'), "warning"),
+    (page(record(0), record(1), pages=9), "meta.pages"),
+    (page(record(0), record(1)).replace(b'"group_by": []', b'"meta.next": "another"'), "meta.next"),
+    (page(record(0), record(1)).replace(b'"group_by": []', b'"results": [3]'), "results"),
+    (page(record(0), record(1), next="x" * 300), "meta.next")])
+def test_what_stands_beside_the_records_is_in_the_gap_too(data: bytes, name: str) -> None:
+    made = look(data)
+    assert [gap.address for gap in made.gaps] == ["$"] and f" also: {name} " in text(made)
+
+
+def test_an_answer_that_is_null_is_left_out_by_a_gap() -> None:
+    told = Layout("results", ("meta.count", "meta.next"), LAYOUT.firm, lead=("answer",))
+    for answer, address in (("yes", "$.results"), (None, "$"), (3, "$"), ("", "$")):
+        data = json.dumps({"meta": {"count": 3}, "answer": answer, "results": [record(0), record(1)]}).encode()
+        assert [gap.address for gap in look(data, told).gaps] == [address]
 
 
 def test_a_list_that_the_api_cut_says_so() -> None:
