@@ -160,5 +160,8 @@ class _Rounds:
 def _extended(text: str, passage: Passage, more: str) -> str:
     """A request with more messages. more: with a comma before them."""
     assert passage.api is not None
-    end = parse(text.encode(), passage.api.INTO).node.get("messages").end - 1
-    return text[:end] + more + text[end:]
+    request = parse(text.encode(), passage.api.INTO).node
+    items = request.get("messages") if "messages" in request.members else request.get("input")
+    if isinstance(items.value, str):  # of Responses: all that a user said
+        return f'{text[:items.start]}[{{"role":"user","content":{text[items.start:items.end]}}}{more}]{text[items.end:]}'
+    return text[:items.end - 1] + more + text[items.end - 1:]

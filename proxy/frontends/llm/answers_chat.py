@@ -61,7 +61,7 @@ class ChatTalk:
         if isinstance(usage := said.get("usage"), dict):
             self._spent = usage
             if self._usage:
-                said["usage"] = _sum(self._usage, usage)
+                said["usage"] = added(self._usage, usage)
         choices = said.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
         if choice is None:
@@ -154,7 +154,7 @@ class ChatTalk:
             about["tool_calls"] = list(self._visible)
         choices = self._last.get("choices")
         others = list(choices[1:]) if isinstance(choices, list) else []
-        return {**self._last, "id": self._id, "choices": [{**choice, "message": about}, *others], "usage": _sum(self._usage, self._spent)}
+        return {**self._last, "id": self._id, "choices": [{**choice, "message": about}, *others], "usage": added(self._usage, self._spent)}
 
     # rounds
 
@@ -181,7 +181,7 @@ class ChatTalk:
         self.hidden.append(Hidden(len(self._text), written(calls)[1:-1], written(results)[1:-1], not going))
         said: list[Json] = [{"role": "assistant", "content": self._said or None, "tool_calls": calls}, *results]
         if going:
-            self._usage = _sum(self._usage, self._spent)
+            self._usage = added(self._usage, self._spent)
             self._begin()
         return "," + written(said)[1:-1]
 
@@ -196,13 +196,13 @@ def _choice(message: Mapping[str, Json]) -> Mapping[str, Json]:
     return found if isinstance(found, dict) else {}
 
 
-def _sum(one: Mapping[str, Json], other: Mapping[str, Json]) -> Object:
-    """Two objects `usage` added, those within them as well; what stands in one alone stays."""
+def added(one: Mapping[str, Json], other: Mapping[str, Json]) -> Object:
+    """Two objects `usage` as one, those within them as well: numbers added, what stands in one alone stays."""
     found: Object = {**one, **other}
     for name in one.keys() & other.keys():
         a, b = one[name], other[name]
         if isinstance(a, dict) and isinstance(b, dict):
-            found[name] = _sum(a, b)
+            found[name] = added(a, b)
         elif isinstance(a, (int, float)) and isinstance(b, (int, float)):
             found[name] = a + b
     return found

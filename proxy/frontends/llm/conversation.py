@@ -49,7 +49,7 @@ class Conversation:
     """A request, read. session: the harness's own name of the conversation, where the request says one.
 
     whole: the request holds the conversation from its start. tools: name and description of each tool offered. ends: where in
-    the request the array of tools ends, at its bracket; -1 where there is none.
+    the request the array of tools ends, at its bracket; -1 where there is none. alone: no answer to it is kept by the provider.
     """
 
     task: str = ""
@@ -61,6 +61,7 @@ class Conversation:
     results: tuple[Result, ...] = ()
     tools: Mapping[str, str] = field(default_factory=dict)
     ends: int = -1
+    alone: bool = True
 
 
 def own_length(text: str) -> int:

@@ -22,7 +22,7 @@ def read(text: str, request: Node) -> Conversation:
     items = given.elements
     calls: dict[str, Calling] = {}
     results, asked, system, said = [], [given.text()], [request.text("instructions")], ""
-    last = max((i for i, item in enumerate(items) if _of_the_model(item)), default=-1)
+    last = max((i for i, item in enumerate(items) if of_the_model(item)), default=-1)
     for i, item in enumerate(items):
         kind, role = item.text("type"), item.text("role")
         if kind in _CALLS:
@@ -45,14 +45,15 @@ def read(text: str, request: Node) -> Conversation:
     session = request.text("prompt_cache_key") or (named if isinstance(named, str) else "")
     return Conversation(
         next(filter(None, asked), ""), "\n".join(filter(None, system)), session, not apart, request.text("model"),
-        request.truth("stream"), tuple(results), offered(tools.value), tools.end - 1 if isinstance(tools.value, list) else -1)
+        request.truth("stream"), tuple(results), offered(tools.value), tools.end - 1 if isinstance(tools.value, list) else -1,
+        not apart and request.get("store").value is False)
 
 
 def _first(item: Node, *names: str) -> Json:
     return next((item.get(name).value for name in names if name in item.members), None)
 
 
-def _of_the_model(item: Node) -> bool:
+def of_the_model(item: Node) -> bool:
     """Whether an item is of an answer of the model: a message of the assistant, a call, reasoning."""
     kind, role = item.text("type"), item.text("role")
     return role == "assistant" if role else bool(kind) and not kind.endswith(("_output", "item_reference", "_response"))

@@ -16,7 +16,7 @@ from typing import Protocol, cast
 
 from byref.proxy import config
 from byref.proxy.errors import ByrefError, ConfigError
-from byref.proxy.frontends.llm import answers_anthropic, answers_chat, anthropic, chat, responses
+from byref.proxy.frontends.llm import answers_anthropic, answers_chat, answers_responses, anthropic, chat, responses
 from byref.proxy.frontends.llm.answers import Answerer
 from byref.proxy.frontends.llm.contexts import Context, Contexts, Literals, key_of
 from byref.proxy.frontends.llm.conversation import Conversation, Result, own_length
@@ -42,7 +42,8 @@ class Family(Protocol):
 
 FAMILIES: tuple[Family, ...] = tuple(cast(Family, module) for module in (anthropic, chat, responses))
 
-ANSWERERS: Mapping[str, Answerer] = {anthropic.PATH: cast(Answerer, answers_anthropic), chat.PATH: cast(Answerer, answers_chat)}
+ANSWERERS: Mapping[str, Answerer] = {one.PATH: cast(Answerer, answers) for one, answers in (
+    (anthropic, answers_anthropic), (chat, answers_chat), (responses, answers_responses))}
 
 
 def family(path: str) -> Family | None:
@@ -107,7 +108,8 @@ class Rewriter:
         context = self._contexts.of(found)
         name = found.session or context.name
         there = reachable(found.tools)
-        answerer = ANSWERERS.get(api.PATH) if self.answers and found.tools and found.ends >= 0 and not there else None
+        offers = self.answers and not there and found.alone and bool(found.tools) and found.ends >= 0
+        answerer = ANSWERERS[api.PATH] if offers else None
         edits: list[Edit] = []
         replaced = 0
         with context.lock:
