@@ -6,6 +6,7 @@ their text keep the estimate; a report says of how many figures that is true.
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -16,6 +17,7 @@ from byref.proxy.ledger import events
 from byref.proxy.ledger.counter import TokenCounter
 from byref.proxy.text import estimate, to_text
 
+_NUMBERED = re.compile(r"^\d+[→\t:|-]")
 _BLOCK = 1 << 20  # characters that are counted at a time
 
 
@@ -206,9 +208,12 @@ def _shows(former: Event, viewed: Event, held: Held) -> bool | None:
     raw = _whole(former, held)
     if before is None or after is None or raw is None:
         return None
-    shown = {line.strip() for line in before.split("\n")}
-    hid = {line.strip() for line in raw.split("\n")} - shown
-    return any(line.strip() in hid for line in after.split("\n"))
+    return bool((_lines(raw) - _lines(before)) & _lines(after) - {""})
+
+
+def _lines(text: str) -> set[str]:
+    """The lines of a text, stripped, without the line number that a view may have left out."""
+    return {_NUMBERED.sub("", line.strip()).strip() for line in text.split("\n")}
 
 
 def _whole(event: Event, held: Held) -> str | None:
