@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from llm_answers import USAGE, answer, grown, read, streamed
 
+from llm_answers import USAGE, answer, grown, read, streamed
 from llm_requests import FAMILIES, LOG, PATHS, Dialog, results
 
 Talk = Callable[..., None]
