@@ -29,7 +29,7 @@ PATIENCE = 5.0  # seconds that a writer waits for the others; a commit takes mil
 PAGE = 4096
 SHM = 32 << 10  # bytes of the wal-index beside a small WAL
 APPLICATION = 0x62797266  # "byrf", as `PRAGMA application_id`, so that `file` and we can tell a catalog from other databases
-LAYOUT = 3  # len(MIGRATIONS), which a test holds equal: an up-to-date catalog opens without importing them
+LAYOUT = 4  # len(MIGRATIONS), which a test holds equal: an up-to-date catalog opens without importing them
 _UNREADABLE = (_sqlite3.SQLITE_IOERR_READ, _sqlite3.SQLITE_IOERR_SHORT_READ)
 _ABANDONED: list[object] = []  # connections inherited over a fork: closing them here would release the parent's locks
 

@@ -274,8 +274,7 @@ class FileStore:
 
     def recent(self, scope: str, *, session: str | None = None, signature: str | None = None, limit: int = 20,
                before: tuple[float, int] | None = None) -> Sequence[Output]:
-        # The plus keeps SQLite from sorting all outputs of the scope: it reads them by age, and stops.
-        where, values = f"{'+' * (signature is None)}o.scope = ? AND o.captured >= ?", [text(scope), self._oldest()]
+        where, values = "o.scope = ? AND o.captured >= ?", [text(scope), self._oldest()]
         if before is not None:
             where, values = where + " AND (o.captured, o.seq) < (?, ?)", [*values, *before]
         if signature is not None:

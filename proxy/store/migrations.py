@@ -57,4 +57,7 @@ MIGRATIONS: tuple[str, ...] = (
     """
     CREATE INDEX events_fetched ON events (ref) WHERE kind = 'fetched';
     """,
+    """
+    CREATE INDEX outputs_scope ON outputs (scope, captured);
+    """,
 )

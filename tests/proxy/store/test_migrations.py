@@ -16,6 +16,7 @@ RELEASED = (
     "b2:3c36ae517d2f2123717c0dc17a89b2896fbf32de9dd263756193ed262053b233",
     "b2:57398d3b6c0fd9a639512598973f22100bb1978320651930224574bd4c24d1e6",
     "b2:2cef592676e622a0f3ca993d071986933827fe68831dd54f5b76a3708e9d51b4",
+    "b2:52d95d58f2dde85df034f42095e19f90a7b48086713f4a1078f59d4eef7bed6a",
 )
 
 
@@ -50,6 +51,7 @@ def test_a_catalog_of_the_first_layout_is_brought_up_to_date_with_all_that_it_ho
     db = sqlite3.connect(tmp_path / "s" / "catalog.db", isolation_level=None)
     db.execute("DROP INDEX outputs_signature")
     db.execute("DROP INDEX events_fetched")
+    db.execute("DROP INDEX outputs_scope")
     db.execute("PRAGMA user_version = 1")
     db.close()
     with byref.open(f"file:{tmp_path}/s") as gateway:
