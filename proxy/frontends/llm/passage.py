@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from byref.proxy.frontends.llm.site import LlmSite
 
 LARGEST = 256 << 20  # bytes of a request
-AT_ONCE = 1 << 19  # bytes of one that is read without a thread of its own
 
 
 class Body(Upload):

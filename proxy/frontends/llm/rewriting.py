@@ -91,16 +91,14 @@ class Rewriter:
         try:
             parsed = parse(body, api.INTO, tuple(self._formers[api.PATH]))
             found = api.read(*parsed)
+            if len(parsed.text) <= HELD:
+                self._formers[api.PATH].appendleft(parsed)
+            return self._rewritten(api, body, parsed, found)
         except ValueError:
             return Rewritten(body)
-        text = parsed.text
-        if len(text) <= HELD:
-            self._formers[api.PATH].appendleft(parsed)
-        try:
-            return self._rewritten(api, body, parsed, found)
         except Exception as fault:  # whatever it is: the request goes through
             self.gateway.faults.add("llm", fault)
-            return Rewritten(body, found, text, text)
+            return Rewritten(body)
 
     def _rewritten(self, api: Family, body: bytes, parsed: Parsed, found: Conversation) -> Rewritten:
         text = parsed.text
@@ -115,7 +113,7 @@ class Rewriter:
         with context.lock:
             work = _Request(self, found, context, scope, there or answerer is not None)
             for result, lengths in work.results:
-                given = work.given(result, lengths)
+                given = self._given(work, result, lengths)
                 if given is not None:
                     replaced += 1
                     for one, new, length in zip(result.texts, given, lengths, strict=True):
@@ -126,6 +124,14 @@ class Rewriter:
                 edits.sort(key=lambda edit: edit.start)
         changed = applied(text, edits) if edits else text
         return Rewritten(changed.encode() if edits else body, found, changed, text, name, scope, replaced, tuple(edits), context, answerer)
+
+    def _given(self, work: _Request, result: Result, lengths: tuple[int, ...]) -> Literals:
+        """What stands for a result. A fault costs that one its view: what is known of the others stands as before."""
+        try:
+            return work.given(result, lengths)
+        except Exception as fault:
+            self.gateway.faults.add("llm", fault)
+            return None
 
     def session(self, name: str, scope: str, task: str = "", context: str | None = None, proven: bool = False) -> Session:
         """A session of the store."""

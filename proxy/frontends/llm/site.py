@@ -46,9 +46,10 @@ class LlmSite(Site):
     def attach(self, app: web.Application) -> None:
         """Adds the routes."""
         for one in self.upstreams:
-            resource = app.router.add_resource(f"/{one.name}/{{rest:.*}}")
-            resource.add_route("*", partial(self.handle, one))
-            self.service.free.add(resource)
+            for path in (f"/{one.name}", f"/{one.name}/{{rest:.*}}"):
+                resource = app.router.add_resource(path)
+                resource.add_route("*", partial(self.handle, one))
+                self.service.free.add(resource)
         app.on_response_prepare.append(replies.unsaid)
 
     async def handle(self, upstream: Upstream, request: web.Request) -> web.StreamResponse:

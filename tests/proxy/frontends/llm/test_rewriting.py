@@ -175,8 +175,9 @@ def test_a_request_that_is_not_understood_exactly_passes(gateway: byref.Gateway)
 
 
 def test_after_a_fault_of_ours_the_request_passes(gateway: byref.Gateway, monkeypatch: Any) -> None:
-    dialog = Dialog("chat")
+    dialog, rewriter = Dialog("chat"), Rewriter(gateway, "s")
     dialog.turn([("c1", "Bash", MAKE, LOG)])
+    first = results("chat", sent(rewriter, dialog))
 
     def broken(*args: Any) -> None:
         raise RuntimeError("the disk is gone")
@@ -184,6 +185,12 @@ def test_after_a_fault_of_ours_the_request_passes(gateway: byref.Gateway, monkey
     monkeypatch.setattr(type(gateway.store), "first", broken)
     body = dialog.body()
     assert Rewriter(gateway, "s").rewrite(dialog.family, body).body is body
+    dialog.turn([("c2", "Bash", MAKE, LOG)])
+    found = results("chat", sent(rewriter, dialog))
+    assert found == {"c1": first["c1"], "c2": LOG}, "what is known stands as before"
+    monkeypatch.undo()
+    dialog.answers("Well.")
+    assert results("chat", sent(rewriter, dialog)) == found, "what passed once stays as it is"
 
 
 def test_the_folder_that_a_harness_names_decides_where_outputs_lie(gateway: byref.Gateway, tmp_path: Path) -> None:
