@@ -346,7 +346,8 @@ class Store(Protocol):
         """The context was compacted: what was shown in it no longer counts. First bytes stay."""
     def close_session(self, scope: str, session: str) -> None:
         """Retention may take a closed session's outputs before those of open ones."""
-    def log(self, scope: str, event: Event) -> None: ...
+    def log(self, scope: str, *events: Event) -> None:
+        """Adds events to the ledger, all or none."""
     def events(self, scope: str | None = None, *, since: float = 0.0, session: str | None = None) -> Iterator[Event]:
         """Events oldest first, of one scope or of all."""
     def handled(self, scope: str, refs: Sequence[str]) -> Mapping[str, tuple[float | None, int]]:

@@ -1,6 +1,8 @@
 """The counts of a ledger: those it holds, and with a recount those that the store can still give."""
 from __future__ import annotations
 
+from itertools import islice
+
 from byref.proxy.errors import ByrefError
 from byref.proxy.ledger.counter import token_counter
 from byref.proxy.ledger.recount import Counts, recount
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
 
     from byref.proxy.contracts import Clock, Event, Store
 
+_TOGETHER = 200  # counts of one transaction: others wait for it, and a report that is stopped keeps those before
 COUNTED = ""  # the scope of counts: they belong to texts, whoever had them
 
 
@@ -28,6 +31,7 @@ def counted(store: Store, ledger: Sequence[Event], clock: Clock, *, again: bool)
             except ByrefError:
                 return None
 
-        for event in recount(ledger, store, page, token_counter(), clock(), known):
-            store.log(COUNTED, event)
+        counts = recount(ledger, store, page, token_counter(), clock(), known)
+        while some := list(islice(counts, _TOGETHER)):
+            store.log(COUNTED, *some)
     return known

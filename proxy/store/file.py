@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 
 from byref.proxy.contracts import Usage, Verified
-from byref.proxy.errors import ByrefError, Collision, ConfigError, Corrupt, Evicted, Expired, StoreBusy, Unknown
+from byref.proxy.errors import ConfigError, Corrupt, Evicted, Expired, StoreBusy, Unknown
 from byref.proxy.store.blobs import BlobFolder, FileWriter
 from byref.proxy.store.catalog import PAGE, Catalog, blob_of, fault, number, string, text
 from byref.proxy.store.grouping import Group, Job
@@ -19,19 +19,19 @@ from byref.proxy.store.records import (
     event_of,
     event_values,
     handled,
-    insert_call,
     outputs,
     read_manifest,
 )
 from byref.proxy.store.source import BytesSource
+from byref.proxy.store.taking import Taking, given
 from byref.proxy.text import check_ref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from byref.proxy.contracts import Blob, Capture, Clock, Event, Output, Source
-    from byref.proxy.store.catalog import Row, Value, Values, Write
+    from byref.proxy.contracts import Capture, Clock, Event, Output, Source
+    from byref.proxy.store.catalog import Row, Value, Write
     from byref.proxy.store.retention import Retention
 
 SMALL = 16 << 10  # bytes; up to here a blob lies in the catalog: no file, no folder and no zstandard for it
@@ -96,153 +96,36 @@ class FileStore:
             self._pending.settle(capture.manifest)
 
     def _commit_all(self, jobs: Sequence[Job]) -> None:
-        try:
-            with self._write() as write:
-                for job in jobs:
-                    if len(jobs) == 1:
-                        self._commit_one(write, job)
-                    else:
-                        self._commit_apart(write, job)
-        except BaseException as error:
-            for job in jobs:
-                job.fault = job.fault or error
-
-    def _commit_apart(self, write: Write, job: Job) -> None:
-        """One of several: what is wrong with it leaves the others alone."""
-        write.run("SAVEPOINT job")
-        after = len(write.after)
-        try:
-            self._commit_one(write, job)
-        except ByrefError as error:
-            job.fault = error
-            del write.after[after:]
-            write.run("ROLLBACK TO job")
-        write.run("RELEASE job")
-
-    def _commit_one(self, write: Write, job: Job) -> None:
-        job.result = self._commit(write, self._retention(write, job.now), job.capture, job.call, job.events, job.now)
-
-    def _commit(self, write: Write, retention: Retention, capture: Capture, call: Values, events: list[Values], now: float) -> Capture:
-        scope = text(capture.scope)
-        first = None
-        if capture.call_id is not None:
-            key = text(capture.context), text(capture.call_id)
-            write.run("UPDATE calls SET call_id = NULL WHERE context = ? AND call_id = ? AND at < ?", (*key, now - self.max_age))
-            first = write.row(f"SELECT {CALL} FROM calls WHERE context = ? AND call_id = ?", key)
-            if first is not None and first[0] != scope:
-                raise Collision("this context and call belong to another scope")
-        found = outputs(write.rows, "o.ref = ? AND o.scope = ?", (capture.ref, scope))
-        if found and found[0][1].manifest != capture.manifest:
-            raise Collision(f"{capture.ref} names another output in this scope")
-        if first is not None and first[4] != capture.ref:
-            given = self._given(first, write.rows)
-            if given is not None:
-                return given
-            # The view that passed was the bytes themselves, and they are gone: there is nothing left to repeat.
-            write.run("UPDATE calls SET call_id = NULL WHERE context = ? AND call_id = ?",
-                      (text(capture.context), text(capture.call_id or "")))
-            first = None
-        if not found:
-            seq = self._insert(write, retention, capture, now)
-        else:
-            seq = self._refresh(write, retention, found[0][1], capture, now)
-            for part in capture.manifest.parts:
-                self._held(write, retention, part.blob.digest)
-        self._open_session(write, scope, text(capture.session))
-        if first is None:
-            tick = write.row("SELECT max(tick) FROM calls WHERE context = ?", (text(capture.context),))
-            insert_call(write.run, call, (number(tick[0]) if tick else 0) + 1, now)
-            retention.add(calls=number(call[0]))
-            for event in events:
-                write.run(INSERT_EVENT, event)
-        retention.apply(seq)
-        retention.save()
-        if first is None:
-            return capture
-        return self._given(first, write.rows) or capture
-
-    def _open_session(self, write: Write, scope: Value, session: Value) -> None:
-        row = write.row("SELECT closed FROM sessions WHERE scope = ? AND session = ?", (scope, session))
-        if row is None:
-            write.run("INSERT INTO sessions VALUES (?, ?, 0)", (scope, session))
-        elif row[0]:
-            write.run("UPDATE sessions SET closed = 0 WHERE scope = ? AND session = ?", (scope, session))
-            write.run(f"UPDATE outputs SET closed = 0 WHERE scope = ?1 AND closed AND {_OF_SESSION}", (scope, session))
-
-    def _refresh(self, write: Write, retention: Retention, held: Output, capture: Capture, now: float) -> int:
-        seq = held.seq
-        if held.captured < now - self.max_age:  # for its scope it was gone, and comes back as a new one
-            retention.add(seq=1)
-            retention.renew(text(capture.scope), held.ref)
-            seq = retention.totals["seq"]
-            write.run("UPDATE parts SET seq = ? WHERE seq = ?", (seq, held.seq))
-        write.run("UPDATE outputs SET seq = ?, captured = ?, signature = ?, shape = ?, closed = 0 WHERE seq = ?",
-                  (seq, now, text(capture.signature), text(capture.view.shape), held.seq))
-        return seq
-
-    def _insert(self, write: Write, retention: Retention, capture: Capture, now: float) -> int:
-        scope, manifest = text(capture.scope), capture.manifest
-        retention.add(seq=1, outputs=1)
-        seq = retention.totals["seq"]
-        write.run("INSERT INTO outputs (seq, scope, ref, tool, arguments, exit_code, is_error, signature, captured, shape)"
-                  " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                  (seq, scope, capture.ref, text(manifest.tool), text(manifest.arguments), manifest.exit_code, int(manifest.is_error),
-                   text(capture.signature), now, text(capture.view.shape)))
-        for position, part in enumerate(manifest.parts):
-            blob = self._insert_blob(write, retention, part.blob)
-            write.run("INSERT INTO parts VALUES (?, ?, ?, ?, ?)", (seq, position, text(part.name), text(part.media), blob))
-        if write.row("SELECT 1 FROM gone WHERE ref = ? AND scope = ?", (capture.ref, scope)):
-            write.run("DELETE FROM gone WHERE ref = ? AND scope = ?", (capture.ref, scope))
-            retention.adopt(capture.scope, capture.ref)
-        return seq
-
-    def _insert_blob(self, write: Write, retention: Retention, blob: Blob) -> int:
-        held = self._held(write, retention, blob.digest)
-        if held:
-            return held
-        content, data = self._pending.get(blob.digest), None
-        if isinstance(content, bytes):
-            data, stored = content, len(content)
-        else:
-            if not self._blobs.holds(blob.digest):
-                if content is None:
-                    raise Unknown(blob.digest)
-                content.place_again(blob.digest)
-            stored = self._blobs.stored(blob.digest)
-        retention.add(blobs=1, raw=blob.size, files=stored if data is None else 0)
-        return write.run("INSERT INTO blobs (digest, size, lines, stored, data) VALUES (?, ?, ?, ?, ?)",
-                         (blob.digest, blob.size, blob.lines, stored, data))
-
-    def _held(self, write: Write, retention: Retention, digest: str) -> int:
-        """The row of a blob, 0 where none is held. Bytes that came again replace held ones that were damaged or lost meanwhile."""
-        row = write.row("SELECT id, data IS NULL FROM blobs WHERE digest = ?", (digest,))
-        if row is None:
-            return 0
-        content = self._pending.get(digest)
-        if isinstance(content, bytes):
-            if row[1]:  # a file from when fewer bytes lay in the catalog
-                retention.let_file_go(number(row[0]))
-            write.run("UPDATE blobs SET data = ?1, stored = length(?1) WHERE id = ?2 AND data IS NOT ?1", (content, row[0]))
-        elif content is not None and row[1] and not self._blobs.holds(digest):
-            content.place_again(digest)
-        return number(row[0])
-
-    def _given(self, row: Row, rows: _Rows) -> Capture | None:
-        """A call as it was first committed. None where its view was the bytes themselves and they are gone."""
-        found = outputs(rows, "o.ref = ? AND o.scope = ?", (row[4], row[0]))
-        if not found and row[-1] is None:
-            return None
-        manifest = found[0][1].manifest if found else read_manifest(string(row[-1]))
-        capture, texts = call_of(row, manifest)
-        try:
-            return first_of(capture, texts, self.open)
-        except Unknown:
-            return None
+        """Commits captures in one transaction; one that is at fault is left out of the next try, so that it costs the others nothing."""
+        left = list(jobs)
+        while left:
+            write = self._write()
+            at: Job | None = None
+            try:
+                with write:
+                    taking = Taking(write, self._retention(write, left[-1].now), self._blobs, self._pending, self.open, self.max_age)
+                    for at in left:
+                        at.result = taking.take(at)
+                    at = None
+                    taking.end()
+                return
+            except BaseException as error:
+                interrupted = not isinstance(error, Exception)
+                if not write.committed:
+                    for one in left:
+                        one.result = None
+                if interrupted:
+                    raise
+                if write.committed:
+                    return  # a file that was let go could not be removed: the next commit tries again
+                for one in left if at is None else [at]:
+                    one.fault = error
+                left = [one for one in left if one.fault is None]
 
     def first(self, context: str, call_id: str) -> Capture | None:
         rows = self._catalog.read(f"SELECT {CALL} FROM calls WHERE context = ? AND call_id = ? AND at >= ?",
                                   (text(context), text(call_id), self._oldest()))
-        return self._given(rows[0], self._catalog.read) if rows else None
+        return given(rows[0], self._catalog.read, self.open) if rows else None
 
     def views(self, ref: str) -> Sequence[Capture]:
         found = []
@@ -315,10 +198,11 @@ class FileStore:
 
     # ledger
 
-    def log(self, scope: str, event: Event) -> None:
-        values = event_values(scope, event)
+    def log(self, scope: str, *events: Event) -> None:
+        every = [event_values(scope, event) for event in events]
         with self._write(durable=False) as write:
-            write.run(INSERT_EVENT, values)
+            for values in every:
+                write.run(INSERT_EVENT, values)
 
     def events(self, scope: str | None = None, *, since: float = 0.0, session: str | None = None) -> Iterator[Event]:
         last = 0

@@ -222,10 +222,10 @@ class MemoryStore:
 
     # ledger
 
-    def log(self, scope: str, event: Event) -> None:
+    def log(self, scope: str, *events: Event) -> None:
         with self._lock:
             self._check_open()
-            self._events.append((scope, event))
+            self._events.extend((scope, event) for event in events)
 
     def events(self, scope: str | None = None, *, since: float = 0.0, session: str | None = None) -> Iterator[Event]:
         with self._lock:
