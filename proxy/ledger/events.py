@@ -16,6 +16,7 @@ adds a `counted` for each text. Kinds and their numbers:
 | counted  | -               | key of a text, its tokens; tool: by what they were counted. Of a repeat, shows: |
 |          |                 | whether it shows lines that the former view hid                                |
 | usage    | of its 1st call | message (hash of its id); as billed: input, read and written (cache), output   |
+| uncached | -               | of a prompt that views brought below what its provider caches: tokens, minimum |
 """
 from __future__ import annotations
 
@@ -84,6 +85,11 @@ def usage(*, at: float, session: str, ref: str, tool: str, message: str, numbers
     that no message counts twice. A number that the provider did not give is absent: unknown, not 0.
     """
     return Event("usage", at, session, ref, tool, "", {"message": message_number(message), **numbers})
+
+
+def uncached(*, at: float, session: str, tokens: int, minimum: int) -> Event:
+    """Views took a prompt below the tokens from which its provider caches one; tokens by the estimate."""
+    return Event("uncached", at, session, "", "", "", {"tokens": tokens, "minimum": minimum})
 
 
 def message_number(message: str) -> int:

@@ -1,6 +1,7 @@
 """One request to an LLM: what it holds of tool results goes on as views, its answer comes back as it is, and what it cost is noted."""
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -8,7 +9,7 @@ import aiohttp
 from aiohttp import web
 from yarl import URL
 
-from byref.proxy.contracts import Json
+from byref.proxy.contracts import Event, Json
 from byref.proxy.errors import ByrefError
 from byref.proxy.frontends import bodies
 from byref.proxy.frontends.llm import rewriting
@@ -24,6 +25,7 @@ from byref.proxy.frontends.wrap import codings
 from byref.proxy.frontends.wrap.hops import EVENTS, ended, words
 from byref.proxy.gates import Call
 from byref.proxy.ledger import events
+from byref.proxy.text import estimate
 
 if TYPE_CHECKING:
     from byref.proxy.frontends.llm.site import LlmSite
@@ -88,6 +90,8 @@ class Passage(Exchange):
         self.least = fallen(made.found, made.before, made.text)
         if self.least:
             self.notes["Byref-Warning"] = f"with views the prompt is below the {self.least} tokens from which the provider caches it"
+            self._log(made, events.uncached(at=self.site.rewriter.gateway.clock(), session=made.session, tokens=estimate(made.text),
+                                            minimum=self.least))
         return made.body
 
     async def _back(self, call: Call, answer: aiohttp.ClientResponse) -> web.StreamResponse:
@@ -135,15 +139,18 @@ class Passage(Exchange):
         return await self._piece(answer, streams)
 
     def cost(self, spent: Spent | None) -> None:
-        """Notes what an answer cost."""
+        """Notes what an answer cost. One without an id counts for itself."""
         if spent is not None and self.made is not None:
-            self.site.later(self._logged(self.made, spent))
+            self._log(self.made, events.usage(
+                at=self.site.rewriter.gateway.clock(), session=self.made.session, ref="", tool="",
+                message=spent.message or os.urandom(16).hex(), numbers=spent.numbers))
 
-    async def _logged(self, made: rewriting.Rewritten, spent: Spent) -> None:
-        numbers = spent.numbers | ({"minimum": self.least} if self.least else {})
+    def _log(self, made: rewriting.Rewritten, event: Event) -> None:
+        self.site.later(self._logged(made.scope or self.site.rewriter.scope, event))
+
+    async def _logged(self, scope: str, event: Event) -> None:
         gateway = self.site.rewriter.gateway
-        event = events.usage(at=gateway.clock(), session=made.session, ref="", tool="", message=spent.message, numbers=numbers)
         try:
-            await self.site.run(partial(gateway.store.log, made.scope or self.site.rewriter.scope, event))
+            await self.site.run(partial(gateway.store.log, scope, event))
         except (ByrefError, OSError) as fault:
             gateway.faults.add("llm usage", fault)
