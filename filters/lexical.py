@@ -10,6 +10,7 @@ from byref.proxy.errors import Invalid
 
 _STEP = re.compile(r"""\.?(\*|[^.\[\]"'*\s][^.\[\]]*)|"""
                    r"""\.?\[(?:(\*)|(-?\d{1,18})|(-?\d{0,18}):(-?\d{0,18})|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'))\]""", re.S)
+_BOM = "\ufeff".encode()
 Step: TypeAlias = "str | int | tuple[int | None, int | None] | None"  # a name, an index, a slice, or all
 
 
@@ -48,7 +49,10 @@ def find(data: bytes, path: str) -> list[Span]:
     gives all its values. Over NDJSON the top is an array of the values. A path goes on through a string that
     itself holds JSON; the span is then that of the escaped text. Raises `Invalid`, which says what there is.
     """
-    document = Document(data.decode("latin-1"))  # one character a byte: positions are those of the bytes
+    body = data
+    while body.lstrip().startswith(_BOM):  # views go into JSON behind such marks, too
+        body = body.lstrip()[len(_BOM):]
+    document = Document(body.decode("latin-1"), base=len(data) - len(body))  # one character a byte: positions are those of the bytes
     way = steps(path)
     roots = document.roots()
     if not roots:

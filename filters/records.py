@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
@@ -159,14 +159,19 @@ def table(records: Sequence[tuple[Path, Record]], write: Write, index: Sequence[
                 row = ["…" if key in there else text for key, text in zip(keys, row, strict=True)]
             row += [f"{heading(key)}={cells[key]}" for key, text in usual.items() if cells[key] != text]
             if rare and not out.groups:
-                row += [f"{heading(key)}={text}" for key, text in cells.items() if key in rare]
+                row += _named(cells, rare)
             texts.append("|".join(row).rstrip("|") or "|")
         each = [f"{heading(key)}={text}" for key, text in usual.items()]
         out.groups.append(Group(labels, each if out.groups else each + common, texts, is_dull,
                                 all(columns[key].same for key in usual), own, odd))
-    if common and not out.groups:
-        out.groups.append(Group([], common, ["|"] * n))
+    if not out.groups and (common or any(not rare.isdisjoint(cells) for cells in rows)):
+        out.groups.append(Group([], common, ["|".join(_named(cells, rare)) or "|" for cells in rows]))
     return out
+
+
+def _named(cells: dict[str, str], names: Collection[str]) -> list[str]:
+    """Cells that have no column, each with its name."""
+    return [f"{heading(key)}={text}" for key, text in cells.items() if key in names]
 
 
 def is_bare(text: str) -> bool:
@@ -186,7 +191,7 @@ def _flatten(record: Record, prefix: str, path: Path, depth: int, cells: dict[st
              large: list[tuple[str, Path, Value]], write: Write) -> None:
     for ordinal, (key, value) in enumerate(record):
         name = prefix + write(key)
-        while name in cells:
+        while name in cells or any([name == one for one, _, _ in large]):
             name += "\0"  # a repeated name is a column of its own
         if value is None:
             cells[name] = "null"

@@ -31,6 +31,12 @@ def test_a_path_gives_what_is_written(path: str, want: list[str]) -> None:
     assert texts(PAGE, path) == want
 
 
+def test_a_byte_order_mark_before_the_json_is_no_part_of_it() -> None:
+    data = "\ufeff \n{\"a\": [1, \"é\", 22]}".encode()
+    assert [data[start:end] for start, end in find(data, "$.a[1:3]")] == ['"é", 22'.encode()]
+    assert [data[start:end] for start, end in find(data, "$")] == [data[5:]]
+
+
 def test_a_slice_is_one_span_from_its_first_to_its_last_element() -> None:
     [(a, b)] = find(PAGE, "$.results[3:9]")
     assert [row["id"] for row in json.loads(b"[" + PAGE[a:b] + b"]")] == [3, 4, 5, 6, 7, 8]

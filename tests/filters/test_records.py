@@ -44,6 +44,17 @@ def test_a_repeated_name_is_a_column_of_its_own() -> None:
     assert group.names == ["s", "s", "n"] and group.rows == ["a|b|1", "c|d|2"]
 
 
+def test_a_repeated_name_is_one_of_its_own_beside_a_large_value_too() -> None:
+    found = cut(*(f'{{"a":"{sign * 300}","a":{i},"b":{i}{i}}}' for i, sign in enumerate("xyz", 1)))
+    assert found.groups[0].rows == ["1|11", "2|22", "3|33"]
+    assert [[value for _, _, value in large] for large in found.bigs] == [["x" * 300], ["y" * 300], ["z" * 300]]
+
+
+def test_rare_members_stand_where_none_has_a_column() -> None:
+    found = cut(*(f'{{"text":"{i}{"x" * 300}","only{i}":{i}}}' for i in range(6)))
+    assert found.groups[0].rows == [f"only{i}={i}" for i in range(6)]
+
+
 def test_long_values_stand_apart_and_mark_their_cell() -> None:
     long = "word " * 60
     made = cut(f'{{"id":1,"text":"{long}"}}', '{"id":2,"text":"short"}', '{"id":3,"text":"x"}')
