@@ -32,6 +32,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="*", help="recordings, or folders of them")
     parser.add_argument("--claude-code", action="store_true", help="your own sessions of Claude Code (CLAUDE_CONFIG_DIR, else ~/.claude)")
     parser.add_argument("--codex", action="store_true", help="your own sessions of Codex (CODEX_HOME, else ~/.codex)")
+    parser.add_argument("--days", type=float, metavar="N", help="only files that changed in the last N days")
     parser.add_argument("--profile", action="append", choices=PROFILES, metavar="NAME",
                         help=f"{', '.join(PROFILES)}; again for another to compare with the first (default: auto)")
     parser.add_argument("--prices", action="append", default=[], metavar="MODEL", help="the list prices of a model, beside the regimes")
@@ -78,6 +79,11 @@ def _meant(args: argparse.Namespace) -> list[str]:
             if not own:
                 raise ConfigError(f"no recorded sessions below {folder}; {variable} names another folder")
             found += own
+    if args.days is not None and found:
+        since = time.time() - 86_400 * args.days
+        found = [path for path in found if not os.path.exists(path) or os.path.getmtime(path) >= since]
+        if not found:
+            raise ConfigError(f"none of these files changed in the last {args.days:g} days")
     if not found:
         raise ConfigError("say which recordings: FILE, a folder, --claude-code or --codex")
     return found

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import re
 import sys
 import threading
 from collections import deque
@@ -15,9 +16,10 @@ from byref.proxy.gateway import Gateway
 from byref.proxy.gateway import open as open_gateway
 from byref.proxy.ledger.counter import TokenCounter, token_counter
 from byref.proxy.ledger.replay import Shown, replay
-from byref.proxy.ledger.summary import Summary, summary
+from byref.proxy.ledger.summary import ALREADY, Summary, summary
 from byref.proxy.ledger.trajectories import Trajectory
 
+HEAD = re.compile(r"«r[a-z2-7]{10} ")  # the first line of a view
 OURS = "mcp__byref__"  # second calls, as a harness names them: final, never a view
 _AHEAD = 4  # sessions a process that are read before they are asked for
 
@@ -25,7 +27,7 @@ _AHEAD = 4  # sessions a process that are read before they are asked for
 class Views:
     """An arm of byref as a library, with one profile: a store in memory and a context of its own for each session.
 
-    Whether a call failed is not said: most recordings do not know.
+    Whether a call failed is not said: most recordings do not know. Outputs that are views already, and our second calls, stay as they are.
     """
 
     marker = MARKER
@@ -43,6 +45,8 @@ class Views:
         def view(call: Call, output: str) -> Shown:
             if call.tool.startswith(OURS):
                 return Shown(output)
+            if HEAD.match(output):
+                return Shown(output, ALREADY)
             found = session.capture(tool=call.tool, args=call.arguments, output=output, said=call.said)
             if found.warning:
                 raise ByrefError(found.warning)

@@ -57,6 +57,8 @@ def text(found: Found) -> str:
            f"  {_percent(first.gross)} if nothing had been asked again;",
            f"  {_percent(first.fetched)} net, if each of {savings.total.forced} losses had been fetched ({PIECE:,} tokens at most);",
            f"  {_percent(first.again)} net, if the agent had made each of those calls again, with all their output.", ""]
+    if savings.already:
+        out += [f"{savings.already} outputs were views of byref already when they were recorded: they count as they are.", ""]
     out += _money(savings, savings.money())
     out += [_heads("tool", ("outputs", 8), ("tokens", 11), ("left out", 9), ("of the bill", 12), ("saved of the bill, net if fetched", 34))]
     out += [_tool(one) for one in savings.by_tool()]
@@ -153,7 +155,7 @@ def as_dict(found: Found) -> dict[str, Json]:
         total, tokens = savings.total.count, savings.tokens()
         profiles[name] = {
             "sessions": savings.sessions, "requests": savings.requests, "outputs": total.outputs, "raw_tokens": total.raw,
-            "view_tokens": total.view, "forced": savings.total.forced, "longer": total.longer,
+            "view_tokens": total.view, "forced": savings.total.forced, "longer": total.longer, "already": savings.already,
             "evidence": {key: _three(value) for key, value in tokens.items()},
             "regimes": [{"name": one.prices.name, "read": one.prices.read, "write": one.prices.write, "output": one.prices.output,
                          "bill": one.bill, "most": _three(one.most), "gross": _three(one.gross), "fetched": _three(one.fetched),

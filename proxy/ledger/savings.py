@@ -69,6 +69,7 @@ class Savings:
     contexts: dict[int, list[int]] = field(default_factory=dict)
     requests: int = 0
     unbilled: int = 0
+    already: int = 0
     _rows: list[list[float]] = field(default_factory=list)
     _by_tool: list[dict[str, tuple[float, float, float]]] = field(default_factory=list)
     _models: dict[str, list[tuple[float, ...]]] = field(default_factory=dict)
@@ -78,6 +79,7 @@ class Savings:
         total, main = one.total, REGIMES[0]
         self.sessions += 1
         self.requests += one.requests
+        self.already += one.already
         self.total.add(total)
         self.sources[one.source] = self.sources.get(one.source, 0) + 1
         for name, sums in one.tools.items():

@@ -14,7 +14,7 @@ from byref.proxy.ledger.trajectories import Usage
 
 PIECE = 1500  # tokens of a fetch that takes what it needs
 LADDER = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # requests at which the context is told
-_ALL = "\0"
+ALREADY = "view"  # the shape of an output that was a view of byref when it was recorded
 
 
 @dataclass(slots=True)
@@ -66,7 +66,8 @@ class Sums:
 @dataclass(slots=True)
 class Summary:
     """One session. rest: all that is no tool output; definitions: those of our tools, over its requests. said: tokens that the agent
-    wrote. contexts: tokens of the request of each step of the ladder that it reached, as they were and with views.
+    wrote. contexts: tokens of the request of each step of the ladder that it reached, as they were and with views. already: outputs that
+    were views when they were recorded.
     """
 
     id: str
@@ -79,6 +80,7 @@ class Summary:
     rest: Charge
     definitions: Charge
     contexts: dict[int, tuple[int, int]]
+    already: int = 0
 
     @property
     def total(self) -> Sums:
@@ -113,7 +115,7 @@ def summary(replayed: Replayed, definitions: int = 0) -> Summary:
             _force(tools[origin.tool], outcome, origin.raw)
     said = sum(tokens for tokens, _ in replayed.said)
     return Summary(trajectory.id, trajectory.source, trajectory.model, trajectory.usage, replayed.requests, said, tools, rest, ours,
-                   _contexts(replayed))
+                   _contexts(replayed), sum(outcome.shape == ALREADY for outcome in replayed.outcomes))
 
 
 def _force(sums: Sums, outcome: Outcome, size: int) -> None:

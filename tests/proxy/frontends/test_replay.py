@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,15 @@ def test_limit_profiles_and_csv(byref, projects):
     lines = done.stdout.decode().splitlines()
     assert [line.split(",")[:4] for line in lines[1:]] == [[name, "Claude Code", "claude-sonnet-4-5", profile]
                                                            for name in "ab" for profile in ("safe", "auto")]
+
+
+def test_only_what_changed_lately_is_read_where_that_is_asked(byref, projects):
+    os.utime(projects / "a.jsonl", (0, 0))
+    done = byref("replay", str(projects), "--days", "2", "--csv", "--jobs", "1")
+    assert [line.split(",")[0] for line in done.stdout.decode().splitlines()[1:]] == ["b", "c"]
+    for file in projects.iterdir():
+        os.utime(file, (0, 0))
+    assert byref("replay", str(projects), "--days", "2").returncode == 2
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the script leaves its file to be closed for it

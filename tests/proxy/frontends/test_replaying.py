@@ -38,6 +38,13 @@ def test_second_calls_of_ours_are_shown_as_they_are() -> None:
     assert (ours.raw, found.tools["Bash"].count.view < ours.raw) == (ours.view, True)
 
 
+def test_what_was_a_view_when_it_was_recorded_stays_and_is_counted() -> None:
+    turns = Turn("Bash", {"command": "make"}, "«rk7f3qmab2x make» 400 lines\n" + LOG), Turn("Bash", {"command": "make all"}, LOG)
+    (found,) = Work(["auto"], "estimate")(Trajectory("s", "test", "mend", turns))
+    assert isinstance(found, Summary) and found.already == 1
+    assert 0.5 < found.total.count.view / found.total.count.raw < 0.9, "the other one is shown as a view"
+
+
 def test_a_session_whose_view_fails_is_told_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*given: object, **named: object) -> None:
         raise ByrefError("no view")
