@@ -151,4 +151,9 @@ def _refused(fault: BaseException) -> BaseException | None:
 
 
 def _said(fault: BaseException) -> str:
+    """What a fault says, and never the URL: its query may hold a key."""
+    from aiohttp import ClientResponseError, InvalidURL, NonHttpUrlClientError
+    if isinstance(fault, (ClientResponseError, InvalidURL, NonHttpUrlClientError)):
+        from byref.proxy.frontends.wrap.hops import words
+        return words(fault)
     return str(fault) or ("it took too long" if isinstance(fault, TimeoutError) else type(fault).__name__)

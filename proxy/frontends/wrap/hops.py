@@ -94,7 +94,11 @@ async def messages(answer: aiohttp.ClientResponse) -> AsyncIterator[Message]:
 
 
 def words(fault: BaseException) -> str:
-    """What a fault says, in few words."""
+    """What a fault says, in few words, and never the URL: its query may hold a key."""
+    if isinstance(fault, aiohttp.ClientResponseError):
+        return " ".join(fault.message.split())[:200] or type(fault).__name__
+    if isinstance(fault, (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError)):
+        return "its URL cannot be used"
     if isinstance(fault, aiohttp.ClientConnectorError):
         fault = fault.os_error
     if isinstance(fault, OSError) and fault.strerror:

@@ -87,6 +87,25 @@ def test_a_body_that_breaks_off_or_is_too_large_is_an_error(client: Client) -> N
     listener.close()
 
 
+def test_what_went_wrong_is_told_without_the_key_in_the_url(client: Client) -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(b"SSH-2.0-server\r\n\r\n")
+    thread = threading.Thread(target=serve)
+    thread.start()
+    for name, url, said in (("ssh", f"http://127.0.0.1:{listener.getsockname()[1]}/?key=k-4711", "Bad status line"),
+                            ("ftp", "ftp://127.0.0.1/?key=k-4711", "cannot be used")):
+        with pytest.raises(Failed, match=said) as caught:
+            client.ask(name, get(url), Limits(attempts=1), True)
+        assert "k-4711" not in str(caught.value)
+    thread.join()
+    listener.close()
+
+
 def test_an_upstream_that_is_not_there_is_an_error_that_names_it(client: Client) -> None:
     with pytest.raises(Failed, match="somewhere did not answer"):
         client.ask("somewhere", get("http://127.0.0.1:1/"), Limits(attempts=1), True)

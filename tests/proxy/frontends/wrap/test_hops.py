@@ -3,7 +3,9 @@ from __future__ import annotations
 
 import json
 
-from multidict import CIMultiDict
+import aiohttp
+from multidict import CIMultiDict, CIMultiDictProxy
+from yarl import URL
 
 from byref.proxy.frontends.wrap import hops
 from byref.proxy.frontends.wrap.messages import Body, Message
@@ -38,3 +40,10 @@ def test_a_fault_is_an_error_in_the_words_of_the_protocol() -> None:
 def test_a_fault_of_the_system_is_told_by_its_words() -> None:
     assert hops.words(ConnectionRefusedError(111, "Connection refused")) == "Connection refused"
     assert hops.words(TimeoutError()) == "TimeoutError"
+
+
+def test_a_url_is_not_told_since_it_may_hold_a_key() -> None:
+    url = URL("http://127.0.0.1/?api_key=k-4711")
+    asked = aiohttp.RequestInfo(url, "GET", CIMultiDictProxy(CIMultiDict()), url)
+    assert hops.words(aiohttp.ClientResponseError(asked, (), status=400, message="Bad status line:\n  x")) == "Bad status line: x"
+    assert "k-4711" not in hops.words(aiohttp.InvalidURL(url))
