@@ -50,6 +50,11 @@ class Row:
     turns: float = 0.0
     carried: float = 0.0
 
+    def add(self, other: Row) -> None:
+        """Takes in another's totals."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
     @property
     def gross(self) -> int:
         """Tokens that the views left out."""
@@ -262,53 +267,62 @@ class _Walk:
         self.hid: set[tuple[str, str]] = set()  # (session, ref) of views that left something out
         self.fetched: set[tuple[str, str]] = set()  # those fetched from since they were last shown
         self.asked: set[tuple[str, str]] = set()
+        self.rows: dict[tuple[str, str, str, str], Row] = {}  # by tool, shape, day, session
+        self.days: dict[int, str] = {}
         self.size = 0  # bytes of the output that was captured last: its view comes next
         self.repeated: dict[str, str] = {}  # by session, the former ref of the call that comes next
 
     def run(self, every: Iterable[Event]) -> None:
         for event in every:
-            if event.kind in ("captured", "viewed", "fetched"):
-                getattr(self, "_" + event.kind)(event, self._rows(event))
+            if event.kind == "captured":
+                self.size = event.numbers.get("bytes", 0)
+                self._row(event).size += self.size
+            elif event.kind == "viewed":
+                self._viewed(event, self._row(event))
+            elif event.kind == "fetched":
+                self._fetched(event, self._row(event))
             elif event.kind == "repeated":
                 self.repeated[event.session] = event.ref
             elif event.kind == "searched":
                 self._searched(event)
+        found = self.found
+        for names, row in self.rows.items():
+            found.total.add(row)
+            for of, name in zip((found.tools, found.shapes, found.days, found.sessions), names, strict=True):
+                of.setdefault(name, Row()).add(row)
 
-    def _rows(self, event: Event) -> tuple[Row, ...]:
-        found, day = self.found, time.strftime("%Y-%m-%d", time.gmtime(event.at))
-        return (found.total, found.tools.setdefault(event.tool, Row()), found.shapes.setdefault(event.shape, Row()),
-                found.days.setdefault(day, Row()), found.sessions.setdefault(event.session, Row()))
+    def _row(self, event: Event) -> Row:
+        number = int(event.at // 86400)
+        day = self.days.get(number) or self.days.setdefault(number, time.strftime("%Y-%m-%d", time.gmtime(event.at)))
+        names = event.tool, event.shape, day, event.session
+        row = self.rows.get(names)
+        return self.rows.setdefault(names, Row()) if row is None else row
 
     def _conversation(self, event: Event) -> Conversation:
         return self.found.conversations.setdefault(event.session, Conversation(event.session))
 
-    def _captured(self, event: Event, rows: tuple[Row, ...]) -> None:
-        self.size = event.numbers.get("bytes", 0)
-        for row in rows:
-            row.size += self.size
-
-    def _viewed(self, event: Event, rows: tuple[Row, ...]) -> None:
+    def _viewed(self, event: Event, row: Row) -> None:
         numbers, key, one = event.numbers, (event.session, event.ref), self._conversation(event)
         one.so_far += 1
         later = one.later
-        tokens = [self.known.tokens.get(key) for key in (raw_key(event), view_key(event))]
-        exact = None not in tokens
-        raw, view = [numbers.get(name, 0) if count is None or not exact else count
-                     for name, count in zip(("raw", "view"), tokens, strict=True)]
+        raw, view, exact = numbers.get("raw", 0), numbers.get("view", 0), False
+        if self.known.tokens:
+            counted, shown = self.known.tokens.get(raw_key(event)), self.known.tokens.get(view_key(event))
+            if counted is not None and shown is not None:
+                raw, view, exact = counted, shown, True
         former = self.repeated.pop(event.session, "")
         again = self.charged.get(id(event), False) and (event.session, former) not in self.fetched
         gaps = numbers.get("gaps", 0) > 0
-        for row in rows:
-            row.calls += 1
-            row.counted += exact
-            row.raw += raw
-            row.view += view
-            row.reduced += gaps
-            row.repeats += again
-            row.repeated += raw if again else 0
-            row.hid += gaps and key not in self.hid
-            row.turns += later
-            row.carried += (raw - view - (raw if again else 0)) * later
+        row.calls += 1
+        row.counted += exact
+        row.raw += raw
+        row.view += view
+        row.reduced += gaps
+        row.repeats += again
+        row.repeated += raw if again else 0
+        row.hid += gaps and key not in self.hid
+        row.turns += later
+        row.carried += (raw - view - (raw if again else 0)) * later
         if self.size > HARNESS and "native" not in numbers:
             self.found.uncapped += raw - view
         one.raw += raw
@@ -320,14 +334,13 @@ class _Walk:
         if gaps:
             self.hid.add(key)
 
-    def _fetched(self, event: Event, rows: tuple[Row, ...]) -> None:
+    def _fetched(self, event: Event, row: Row) -> None:
         key, one = (event.session, event.ref), self._conversation(event)
         tokens = self.known.tokens.get(page_key(event), event.numbers.get("tokens", 0))
-        for row in rows:
-            row.fetches += 1
-            row.fetched += tokens
-            row.asked += key in self.hid and key not in self.asked
-            row.carried -= tokens * one.later
+        row.fetches += 1
+        row.fetched += tokens
+        row.asked += key in self.hid and key not in self.asked
+        row.carried -= tokens * one.later
         self._extra(one, one.later)
         one.entered += tokens
         self.fetched.add(key)
