@@ -99,6 +99,20 @@ def test_the_same_bytes_stand_in_every_later_request_and_in_those_of_the_next_ru
     assert len(shown["b"]) < len(shown["a"]) / 4 and len(shown["c"]) < len(shown["a"]) / 4
 
 
+def test_a_session_that_goes_on_in_another_process_has_the_same_bytes(tmp_path: Path) -> None:
+    scripts: list[Script] = [[[("a", "source", {"path": "a.py"})]], [[("b", "source", {"path": "b.py"})]]]
+    inputs = []
+    for script in scripts:
+        session = SQLiteSession("one", tmp_path / "history.db")
+        with byref.open(f"file:{tmp_path}/store") as gateway:
+            model = Scripted(script)
+            run(gateway, model, "read it", session=session)
+        session.close()
+        inputs.append(model.inputs[-1])
+    before, after = inputs
+    assert after[:len(before)] == before and len(results(after)["b"]) < len(results(after)["a"]) / 4
+
+
 def test_a_history_that_was_cut_ends_what_was_shown(gateway: Gateway) -> None:
     model = Scripted([[("a", "source", {"path": "a.py"})], [], [("b", "source", {"path": "b.py"})]])
     run(gateway, model, "read it", "read it")
