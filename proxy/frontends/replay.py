@@ -118,6 +118,7 @@ def _run(args: argparse.Namespace) -> int:
         say(",".join(saved.COLUMNS) + "\r\n")
     for result in worked(_sessions(paths, args.limit, tell, progress.done), Work(profiles, args.counter, definitions), jobs):
         progress.sessions += 1
+        progress.done(0)
         if isinstance(result, str):
             tell(result)
             continue

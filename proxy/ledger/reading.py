@@ -17,7 +17,7 @@ from byref.proxy.errors import Invalid
 from byref.proxy.ledger.trajectories import Trajectory
 
 ENDINGS = (".jsonl", ".json", ".traj", ".ndjson")  # what is looked for in a folder
-LOOKED = 100  # rows by which a format is told
+LOOKED, HEAD = 100, 1 << 22  # rows, and bytes of them, by which a format is told
 LARGEST = 1 << 29  # bytes of one document
 Row = tuple[str, dict[str, Json]]
 Tell = Callable[[str], None]
@@ -29,12 +29,16 @@ class Rows:
     def __init__(self, path: str, tell: Tell, seen: set[int], done: Callable[[int], None]) -> None:
         self.path, self.tell, self._seen, self._done = path, tell, seen, done
         self._head: list[Row] = []
+        self._size = 0
         self._rest = self._read()
 
     def head(self) -> list[Row]:
         """The first rows; they come again."""
         if not self._head:
-            self._head = list(itertools.islice(self._rest, LOOKED))
+            for row in itertools.islice(self._rest, LOOKED):
+                self._head.append(row)
+                if self._size > HEAD:
+                    break
             self._rest = itertools.chain(self._head, self._rest)
         return self._head
 
@@ -76,6 +80,7 @@ class Rows:
 
     def _lines(self, lines: Iterable[bytes]) -> Iterator[Row]:
         for number, line in enumerate(lines, 1):
+            self._size += len(line)
             self._done(len(line))
             if not line.strip():
                 continue
