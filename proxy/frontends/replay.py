@@ -35,7 +35,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--days", type=float, metavar="N", help="only files that changed in the last N days")
     parser.add_argument("--profile", action="append", choices=PROFILES, metavar="NAME",
                         help=f"{', '.join(PROFILES)}; again for another to compare with the first (default: auto)")
-    parser.add_argument("--prices", action="append", default=[], metavar="MODEL", help="the list prices of a model, beside the regimes")
+    parser.add_argument("--price", action="append", default=[], metavar="MODEL", help="the list prices of a model, beside the regimes")
     parser.add_argument("--limit", type=int, metavar="N", help="at most so many sessions")
     parser.add_argument("--jobs", type=int, metavar="N", help="processes (default: as many as there are cores, 8 at most)")
     parser.add_argument("--counter", default="", metavar="NAME", help="toktok, tiktoken or estimate (default: the best that is installed)")
@@ -104,7 +104,7 @@ def _run(args: argparse.Namespace) -> int:
     paths, profiles = _meant(args), list(dict.fromkeys(args.profile or ["auto"]))
     counter = token_counter(args.counter)
     (definitions,) = counter.count([json.dumps(TOOLS)])
-    prices = [*(Priced(one, None, OURS) for one in REGIMES), *map(priced, args.prices)]
+    prices = [*(Priced(one, None, OURS) for one in REGIMES), *map(priced, args.price)]
     jobs = max(1, args.jobs or min(8, os.cpu_count() or 1))
     found = {profile: Savings(_listed) for profile in profiles}
     progress = _Progress(sum(os.path.getsize(path) for path in paths if os.path.isfile(path)), sys.stderr.isatty())

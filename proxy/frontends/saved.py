@@ -56,7 +56,7 @@ def text(found: Found) -> str:
            f"At {first.prices.name} prices tool outputs are {_percent(first.most)} of the bill. Of the whole bill it would have saved",
            f"  {_percent(first.gross)} if nothing had been asked again;",
            f"  {_percent(first.fetched)} net, if each time that it used what it had not been shown it had fetched that ({PIECE:,} tokens);",
-           f"  {_percent(first.again)} net, if it had made the call again each of these {savings.total.forced} times, with all its output.", ""]
+           f"  {_percent(first.again)} net, if it had made the call again each of these {savings.total.forced} times.", ""]
     if savings.already:
         out += [f"{savings.already} outputs were views of byref already when they were recorded: they count as they are.", ""]
     out += _money(savings, savings.money())
