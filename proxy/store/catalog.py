@@ -257,8 +257,6 @@ class Catalog:
 
     def write(self, durable: bool = True) -> Write:
         """A write transaction, for `with`. Not durable: it may be lost with the power, whole and with what came after it."""
-        if self._read_only:
-            raise StoreReadOnly(f"{self.path} cannot be written; make its folder writable, or set BYREF_HOME to another folder")
         return Write(self, durable)
 
     def _lock(self, link: Link) -> None:
@@ -337,13 +335,16 @@ def truncate_wal(db: Connection, patience: float) -> bool:
 
 
 class Write:
-    """One write transaction under the lock. `after` runs once it is committed, still under the lock."""
+    """One write transaction under the lock. `after` runs once it is `committed`, still under the lock."""
 
     def __init__(self, catalog: Catalog, durable: bool) -> None:
         self._catalog, self._durable = catalog, durable
         self.after: list[Callable[[], None]] = []
+        self.committed = False
 
     def __enter__(self) -> Write:
+        if self._catalog._read_only:
+            raise StoreReadOnly(f"{self._catalog.path} cannot be written; make its folder writable, or set BYREF_HOME to another folder")
         try:
             self._link = self._catalog._take()
             self.db = self._link.db
@@ -364,6 +365,7 @@ class Write:
             try:
                 if kind is None:
                     self.db.execute("COMMIT")
+                    self.committed = True
                     for action in self.after:
                         action()
                     if os.stat(self._catalog.path + "-wal").st_size > self._catalog.wal_limit:

@@ -81,6 +81,77 @@ def test_a_fault_is_for_whom_it_is_meant() -> None:
     assert group.do(job("good")).ref == "good", "and holds up nobody after it"
 
 
+class Interrupted(BaseException):
+    """As KeyboardInterrupt, which Python raises in the main thread wherever that is."""
+
+
+def test_who_is_interrupted_while_it_waits_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    batches: list[list[str]] = []
+    first, wait = threading.Event(), Job.wait
+
+    def run(jobs: Sequence[Job]) -> None:
+        if not batches:
+            first.wait(LIMIT)
+        batches.append([one.capture.ref for one in jobs])
+        told(jobs)
+
+    def interrupted(self: Job) -> None:
+        if self.capture.ref == "early":
+            raise Interrupted
+        wait(self)
+        if self.capture.ref == "late":  # it is to lead
+            raise Interrupted
+    monkeypatch.setattr(Job, "wait", interrupted)
+    group, results = Group(run), list[str]()
+
+    def do(name: str) -> None:
+        try:
+            results.append(group.do(job(name)).ref)
+        except Interrupted:
+            results.append(f"not {name}")
+    threads = []
+    for number, name in enumerate(("leads", "early", "late", "third", "fourth")):
+        threads.append(threading.Thread(target=do, args=(name,), daemon=True))
+        threads[-1].start()
+        queued = (0, 0, 1, 2, 3)[number]
+        ready(lambda number=number, queued=queued: len(group._queue) == queued and (number != 1 or results == ["not early"]))
+    first.set()
+    for thread in threads:
+        thread.join(LIMIT)
+    assert sorted(results) == ["fourth", "leads", "not early", "not late", "third"]
+    assert batches == [["leads"], ["third", "fourth"]] and not group._led
+
+
+def test_who_is_interrupted_while_it_commits_for_others_leaves_them_to_the_next() -> None:
+    batches: list[list[str]] = []
+    first = threading.Event()
+
+    def run(jobs: Sequence[Job]) -> None:
+        if not batches:
+            first.wait(LIMIT)
+        batches.append([one.capture.ref for one in jobs])
+        if jobs[0].capture.ref == "second":
+            raise Interrupted
+        told(jobs)
+    group, results = Group(run), list[str]()
+
+    def do(name: str) -> None:
+        try:
+            results.append(group.do(job(name)).ref)
+        except Interrupted:
+            results.append(f"not {name}")
+    threads = []
+    for number, name in enumerate(("first", "second", "third", "fourth")):
+        threads.append(threading.Thread(target=do, args=(name,), daemon=True))
+        threads[-1].start()
+        ready(lambda number=number: len(group._queue) == number)
+    first.set()
+    for thread in threads:
+        thread.join(LIMIT)
+    assert batches == [["first"], ["second", "third", "fourth"], ["third", "fourth"]]
+    assert sorted(results) == ["first", "fourth", "not second", "third"] and not group._led
+
+
 def test_many_threads_commit_in_fewer_transactions_than_captures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = open_store(f"file:{tmp_path / 's'}", max_bytes=1 << 30, max_age=1e9, clock=time.time)
     held, written, write = threading.Event(), [0], Catalog.write
@@ -107,7 +178,7 @@ def test_many_threads_commit_in_fewer_transactions_than_captures(tmp_path: Path,
     held.set()
     for thread in threads:
         thread.join(LIMIT)
-    assert written == [2] and len(faults) == 1, "one alone, then all that waited, but for the one that was wrong"
+    assert written == [3] and len(faults) == 1, "one alone, then all that waited, then these without the one that was wrong"
     for one in given:
         assert store.resolve(SCOPE, one.ref).manifest == one.manifest
     assert store.verify().damaged == () and store.tick("window") == 24
