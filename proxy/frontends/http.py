@@ -12,6 +12,7 @@
 | GET /v1/status        | call, in the query: what a header `Byref-Call` said         | what became of that answer                      |
 | POST /hooks/{harness} | a hook's event, whole                                       | what the hook prints                            |
 | GET /healthz          |                                                             | ok                                              |
+| GET /metrics          |                                                             | the ledger's totals, for Prometheus             |
 | POST /v1/stop         | over the Unix socket alone                                  |                                                 |
 | /{upstream}/...       | what `byref serve --upstream` named: see reverse/           | what the upstream answers                       |
 
@@ -41,6 +42,7 @@ from byref.proxy.captured import Captured
 from byref.proxy.contracts import Json
 from byref.proxy.errors import ByrefError, ConfigError, Corrupt, Evicted, Expired, Miss, StoreError, Unknown
 from byref.proxy.frontends import bodies, frame, hook
+from byref.proxy.frontends.metrics import Metrics
 from byref.proxy.frontends.search import as_json as as_found
 from byref.proxy.frontends.status import as_json
 from byref.proxy.gateway import Gateway
@@ -78,6 +80,7 @@ class Service:
     def __init__(self, settings: config.Settings, token: str, answer: Answer, leave: Callable[[str], None]) -> None:
         self.settings, self.token, self.answer, self.leave = settings, token, answer, leave
         self.own = Gateway(settings)
+        self.metrics = Metrics(self.own)
         self.port = 0
         self.started = self.used = time.monotonic()
         self.requests = self.in_flight = 0
@@ -204,7 +207,7 @@ def application(service: Service) -> web.Application:
                 await bodies.whole(request, EVENT)  # a body that is still coming would hold up the end
                 service.leave(reason)
                 return _error(409, "version", reason)
-            if not request.path.startswith(("/healthz", "/v1/status")):
+            if not request.path.startswith(("/healthz", "/metrics", "/v1/status")):
                 service.used = time.monotonic()
             return await handler(request)
         except Refused as fault:
@@ -285,6 +288,10 @@ def application(service: Service) -> web.Application:
         said = await service.run(partial(service.answer, gateway, request.match_info["harness"], event))
         return web.Response(body=said, content_type="application/json")
 
+    async def metrics(request: web.Request) -> web.Response:
+        media, body = await service.run(service.metrics.scrape)
+        return web.Response(body=body, headers={"Content-Type": media})
+
     async def healthz(request: web.Request) -> web.Response:
         return web.Response(text="ok\n")
 
@@ -298,7 +305,8 @@ def application(service: Service) -> web.Application:
     app.add_routes([
         web.post("/v1/capture", capture), web.post("/v1/fetch", fetch), web.post("/v1/search", search),
         web.get("/v1/status", about), web.post("/v1/status", status),
-        web.post("/v1/stop", stop), web.post("/hooks/{harness}", hooks), web.get("/healthz", healthz)])
+        web.post("/v1/stop", stop), web.post("/hooks/{harness}", hooks), web.get("/healthz", healthz),
+        web.get("/metrics", metrics)])
     return app
 
 

@@ -279,6 +279,11 @@ def test_a_client_of_another_version_makes_it_leave(server):
     assert len(server.left) == 1 and "9.9" in server.left[0]
 
 
+def test_metrics_are_for_whoever_has_the_token(server):
+    status, body = server.tcp("GET", "/metrics", Authorization=f"Bearer {TOKEN}")
+    assert status == 200 and b"# TYPE byref_tokens_total counter" in body and server.tcp("GET", "/metrics")[0] == 401
+
+
 def test_over_loopback_the_token_the_host_and_the_origin_count(server):
     own = f"127.0.0.1:{server.service.port}"
     assert server.tcp("GET", "/v1/status", Authorization=f"Bearer {TOKEN}")[0] == 200
