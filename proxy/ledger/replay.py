@@ -108,9 +108,13 @@ def _replayed(trajectory: Trajectory, arm: Arm, counter: TokenCounter) -> Replay
     numbers = trajectory.requests()
     answers = [i for i, number in enumerate(numbers) if i + 1 == len(numbers) or numbers[i + 1] != number]
     texts = [trajectory.task, trajectory.first_action, *(turns[i].said for i in answers)]
-    texts += [turns[item.index].output for item in found] + [text.text for text, _ in shown]
-    sizes = counter.count(texts)
-    task, said, (raws, views) = sizes[0], sizes[1:2 + len(answers)], _halves(sizes[2 + len(answers):])
+    texts += [turns[item.index].output for item in found]
+    changed = [k for k, (text, _) in enumerate(shown) if text.text != turns[found[k].index].output]
+    sizes = counter.count([*texts, *(shown[k][0].text for k in changed)])
+    task, said, raws = sizes[0], sizes[1:2 + len(answers)], sizes[2 + len(answers):len(texts)]
+    views = list(raws)
+    for k, size in zip(changed, sizes[len(texts):], strict=True):
+        views[k] = size
     requests = len(answers) + 1
     context = trajectory.context or task + trajectory.system * _SYSTEM[1] // _SYSTEM[0]
     outcomes, seen = [], set[str]()
@@ -125,10 +129,6 @@ def _replayed(trajectory: Trajectory, arm: Arm, counter: TokenCounter) -> Replay
         outcomes.append(_outcome(turn.tool, turn.output, text, item, (raw, size), prefix, arm, seen, item.repeats in hiding, spent))
         outputs_before += size
     return Replayed(trajectory, tuple(outcomes), context, tuple((n, requests - 1 - k) for k, n in enumerate(said)), requests)
-
-
-def _halves(sizes: list[int]) -> tuple[list[int], list[int]]:
-    return sizes[:len(sizes) // 2], sizes[len(sizes) // 2:]
 
 
 def _outcome(tool: str, output: str, shown: Shown, item: Evidence, sizes: tuple[int, int], prefix: int, arm: Arm, seen: set[str],
