@@ -14,11 +14,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from byref.proxy.ledger.tables import Table
 
+_EVENT = ("kind", "at", "session", "ref", "tool", "shape", "numbers", "note")
+
 
 def _options(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="as JSON")
     form.add_argument("--csv", action="store_true", help="as CSV")
+    form.add_argument("--events", action="store_true", help="the ledger itself, an event a line, as JSON")
     form.add_argument("--html", metavar="FILE", help="as one page that asks nothing of a network, to a file; - for stdout")
     parser.add_argument("--here", action="store_true", help="of this project alone, not of all that the store has seen")
     parser.add_argument("--days", type=days, metavar="N", help="of the last N days")
@@ -33,6 +36,10 @@ def _run(args: argparse.Namespace) -> int:
     prices = [priced(model) for model in args.price] or [usual()]
     with open_gateway() as gateway:
         since = gateway.clock() - args.days * 86400 if args.days else 0.0
+        if args.events:
+            for event in gateway.store.events(scope_of(gateway) if args.here else None, since=since):
+                say(json.dumps({name: getattr(event, name) for name in _EVENT}, ensure_ascii=False) + "\n")
+            return 0
         found = gateway.report(scope=scope_of(gateway) if args.here else None, since=since, recount=not args.estimate,
                                definition=0 if args.no_tools else definition())
     drawn = tables.tables(found, prices)

@@ -268,6 +268,8 @@ class _Walk:
         self.fetched: set[tuple[str, str]] = set()  # those fetched from since they were last shown
         self.asked: set[tuple[str, str]] = set()
         self.rows: dict[tuple[str, str, str, str], Row] = {}  # by tool, shape, day, session
+        self.shown: dict[str, set[str]] = {}  # by ref, the sessions that were shown it
+        self.last: dict[str, str] = {}  # by ref, the last of them
         self.days: dict[int, str] = {}
         self.size = 0  # bytes of the output that was captured last: its view comes next
         self.repeated: dict[str, str] = {}  # by session, the former ref of the call that comes next
@@ -280,7 +282,7 @@ class _Walk:
             elif event.kind == "viewed":
                 self._viewed(event, self._row(event))
             elif event.kind == "fetched":
-                self._fetched(event, self._row(event))
+                self._fetched(event)
             elif event.kind == "repeated":
                 self.repeated[event.session] = event.ref
             elif event.kind == "searched":
@@ -291,18 +293,20 @@ class _Walk:
             for of, name in zip((found.tools, found.shapes, found.days, found.sessions), names, strict=True):
                 of.setdefault(name, Row()).add(row)
 
-    def _row(self, event: Event) -> Row:
+    def _row(self, event: Event, session: str | None = None) -> Row:
         number = int(event.at // 86400)
         day = self.days.get(number) or self.days.setdefault(number, time.strftime("%Y-%m-%d", time.gmtime(event.at)))
-        names = event.tool, event.shape, day, event.session
+        names = event.tool, event.shape, day, event.session if session is None else session
         row = self.rows.get(names)
         return self.rows.setdefault(names, Row()) if row is None else row
 
-    def _conversation(self, event: Event) -> Conversation:
-        return self.found.conversations.setdefault(event.session, Conversation(event.session))
+    def _conversation(self, session: str) -> Conversation:
+        return self.found.conversations.setdefault(session, Conversation(session))
 
     def _viewed(self, event: Event, row: Row) -> None:
-        numbers, key, one = event.numbers, (event.session, event.ref), self._conversation(event)
+        numbers, key, one = event.numbers, (event.session, event.ref), self._conversation(event.session)
+        self.shown.setdefault(event.ref, set()).add(event.session)
+        self.last[event.ref] = event.session
         one.so_far += 1
         later = one.later
         raw, view, exact = numbers.get("raw", 0), numbers.get("view", 0), False
@@ -334,8 +338,11 @@ class _Walk:
         if gaps:
             self.hid.add(key)
 
-    def _fetched(self, event: Event, row: Row) -> None:
-        key, one = (event.session, event.ref), self._conversation(event)
+    def _fetched(self, event: Event) -> None:
+        # A tool or command of ours may not know the conversation that it serves: then it is the one that was last shown the output.
+        known = event.session in self.shown.get(event.ref, ())
+        session = event.session if known else self.last.get(event.ref, event.session)
+        row, key, one = self._row(event, session), (session, event.ref), self._conversation(session)
         tokens = self.known.tokens.get(page_key(event), event.numbers.get("tokens", 0))
         row.fetches += 1
         row.fetched += tokens
@@ -347,7 +354,7 @@ class _Walk:
         self.asked.add(key)
 
     def _searched(self, event: Event) -> None:
-        found, one = self.found, self._conversation(event)
+        found, one = self.found, self._conversation(event.session)
         tokens = event.numbers.get("tokens", 0)
         found.searches += 1
         one.searched += tokens

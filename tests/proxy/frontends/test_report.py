@@ -58,3 +58,10 @@ def test_days_bound_the_report(byref):
     byref("run", "--", "seq", "20000")
     assert json.loads(byref("report", "--json", "--days", "2").stdout)["total"]["calls"] == 1
     assert byref("report", "--days", "0").returncode == 2
+
+
+def test_the_ledger_itself_is_json_a_line(byref):
+    byref("run", "--", "seq", "2000")
+    byref("search", "1234")
+    found = [json.loads(line) for line in byref("report", "--events").stdout.splitlines()]
+    assert [event["kind"] for event in found] == ["captured", "viewed", "searched"] and found[-1]["note"] == "1234"

@@ -35,6 +35,14 @@ def test_a_fetch_in_between_makes_it_no_repeat() -> None:
     assert found.total.repeats == 0 and found.net == 1750
 
 
+def test_a_fetch_by_who_does_not_know_the_conversation_counts_in_the_one_that_saw_the_output() -> None:
+    tool = events.fetched(at=1.0, session="mcp", ref="r1", tool="Bash", shape="log", tokens=250, size=750)
+    found = report([*viewed("r1", 1000, 100), tool, *viewed("r2", 1000, 100, repeats="r1")])
+    assert (found.asked, found.total.repeats, found.sessions["s"].fetched) == (0.5, 0, 250) and "mcp" not in found.sessions
+    other = events.captured(at=1.0, session="t", ref="r1", tool="Bash", shape="log", size=9, raw=1000, view=100, parts=1, gaps=1)
+    assert report([*viewed("r1", 1000, 100), *other, fetched("r1", 250)]).sessions["s"].fetched == 250, "it was shown it itself"
+
+
 def test_searches_are_taken_off_the_whole() -> None:
     found = report([*viewed("r1", 1000, 100), events.searched(at=1.0, session="s", tokens=60, hits=1)])
     assert (found.total.net, found.net, found.searches) == (900, 840, 1)

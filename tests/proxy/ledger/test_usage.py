@@ -1,10 +1,12 @@
 """Usage: what was called and searched, and whether hits of meaning alone were worth it."""
 from __future__ import annotations
 
+import byref
 from byref.proxy.contracts import Event
 from byref.proxy.ledger import events
 from byref.proxy.ledger.tables import plain
 from byref.proxy.ledger.usage import TOP, tables, usage
+from byref.proxy.reader import Found, Hit
 
 
 def searched(query: str, at: float = 0.0, hits: int = 1, session: str = "s", meant: tuple[str, ...] = ()) -> Event:
@@ -48,3 +50,16 @@ def test_nothing_has_no_shares() -> None:
 def test_searches_of_an_older_ledger_have_no_query() -> None:
     found = usage([Event("searched", 1.0, "s", "", "", "", {"tokens": 5, "hits": 0})] * 2)
     assert (found.searches, found.again, found.empty, found.queries) == (2, 0, 2, {})
+
+
+def test_a_sessions_searches_are_followed_through_the_ledger() -> None:
+    with byref.open("memory:") as gateway:
+        session = gateway.session("a")
+        refs = [session.capture(tool="shell", args={"command": f"c{n}"}, output=f"renew_lease {n}\n" * 100).ref for n in range(3)]
+        session.search("renew_lease 2")
+        signals = (("static",), ("static", "words"), ("late-mini", "shown"))
+        hits = tuple(Hit(ref, "L1", "stdout", "", by, (), "shell", 0, 9, rank=1) for ref, by in zip(refs, signals, strict=True))
+        gateway.searched(session, Found("how long is a lease held", hits, (), (), 3, 3, {}, "text"))
+        session.fetch(refs[2])
+        found = usage(gateway.store.events("a"))
+    assert found.queries == {"renew_lease 2": 1, "how long is a lease held": 1} and (found.meant, found.fetched) == (2, 1)
