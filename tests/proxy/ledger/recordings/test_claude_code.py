@@ -87,3 +87,15 @@ def test_what_a_resumed_session_copied_counts_once(tmp_path: Path) -> None:
     read(tmp_path / "a.jsonl", SESSION, seen)
     more = [line("assistant", use("t3", "Bash", command="make"), "w2", id="m3"), line("user", result("t3", "ok"), "w3")]
     assert [[turn.tool for turn in one.turns] for one in read(tmp_path / "b.jsonl", SESSION + more, seen)] == [["Bash"]]
+
+
+def test_what_the_program_itself_wrote_is_read() -> None:
+    """claude_code.jsonl: lines of a session of Claude Code 2.1.332 with byref's hooks and a scripted model, its folders renamed."""
+    told: list[str] = []
+    before, after = read_file(str(Path(__file__).with_name("claude_code.jsonl")), told.append)
+    assert told == []
+    assert [(turn.tool, turn.is_error) for turn in before.turns] == [
+        ("Bash", False), ("Bash", True), ("Read", False), ("Edit", False), ("Bash", False)]
+    assert before.turns[0].output.startswith("«rrjg4zkcueb 5 of 451 lines") and before.turns[0].next_action.startswith("Now Bash, fails.")
+    assert before.usage == Usage(5, 994_000, 1500, 100, 150) and before.context == 1320
+    assert after.task.startswith("This session is being continued") and [turn.tool for turn in after.turns] == ["Bash"]
