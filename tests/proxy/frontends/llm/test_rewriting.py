@@ -16,6 +16,7 @@ from llm_requests import FAMILIES, LOG, OURS, Dialog, results
 
 APIS = sorted(FAMILIES)
 MAKE: Any = {"command": "make -j"}
+CODE = "".join(f"def part_{n}(harbour, pilot):\n    return harbour.berth_{n} - pilot.draft_{n * 7}\n\n\n" for n in range(160))
 
 
 @pytest.fixture
@@ -44,13 +45,24 @@ def test_a_long_result_is_sent_as_a_view_whose_ref_gives_it_back(gateway: byref.
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_it_is_the_view_that_the_library_gives(gateway: byref.Gateway, api: str) -> None:
-    dialog = Dialog(api)
-    dialog.turn([("c1", "Bash", MAKE, LOG)], "Now the build.")
+def test_it_is_the_view_that_the_library_gives_for_what_the_agent_said(gateway: byref.Gateway, api: str) -> None:
+    dialog, said, read = Dialog(api), "Look at part_117 and draft_700.", {"file_path": "x.py"}
+    dialog.turn([("c1", "Read", read, CODE)], said)
     text = results(api, sent(Rewriter(gateway, "s"), dialog))["c1"]
     with byref.open("memory:") as plain:
-        session = plain.session("s", task=dialog.task)
-        assert session.capture(tool="Bash", args=MAKE, output=LOG, said="Now the build.").text == text
+        views = [plain.session(f"s{words}", task=dialog.task).capture(tool="Read", args=read, output=CODE, said=words).text
+                 for words in (said, "")]
+    assert text == views[0] != views[1]
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_result_that_the_harness_changed_later_is_another_one(gateway: byref.Gateway, api: str) -> None:
+    dialog, rewriter = Dialog(api), Rewriter(gateway, "s")
+    dialog.turn([("c1", "Bash", MAKE, LOG)])
+    first = results(api, sent(rewriter, dialog))["c1"]
+    cleared = dialog.body().replace(json.dumps(LOG).encode(), b'"[cleared]"')
+    assert results(api, rewriter.rewrite(dialog.family, cleared).body)["c1"] == "[cleared]"
+    assert results(api, sent(rewriter, dialog))["c1"] == first
 
 
 @pytest.mark.parametrize("api", APIS)
