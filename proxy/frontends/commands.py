@@ -13,6 +13,7 @@ from byref.proxy.frontends import (
     fetch,
     install,
     mcp,
+    open_dashboard,
     pipe,
     replay,
     report,
@@ -49,8 +50,8 @@ RUN = Command(
     "and is not stored. The output of a command that itself starts byref goes through untouched. With BYREF=off this is the bare command.")
 COMMANDS: tuple[Command, ...] = (
     RUN, pipe.PIPE, view.VIEW, fetch.FETCH, search.SEARCH, similar.SIMILAR, status.STATUS, report.REPORT, usage.USAGE, replay.REPLAY,
-    bench.BENCH, rules.RULES, trust.TRUST, serve.SERVE, mcp.MCP, wrapping.WRAP, install.INSTALL, install.UNINSTALL, upkeep.GC, upkeep.PURGE,
-    upkeep.VERIFY, doctor.DOCTOR)
+    bench.BENCH, rules.RULES, trust.TRUST, serve.SERVE, open_dashboard.DASHBOARD, mcp.MCP, wrapping.WRAP, install.INSTALL,
+    install.UNINSTALL, upkeep.GC, upkeep.PURGE, upkeep.VERIFY, doctor.DOCTOR)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -22,6 +22,7 @@ from byref.proxy.contracts import Json
 from byref.proxy.errors import ConfigError
 from byref.proxy.frontends import hook
 from byref.proxy.frontends.command import say
+from byref.proxy.frontends.dashboard import Dashboard
 from byref.proxy.frontends.held import complain
 from byref.proxy.frontends.http import Answer, Service, application
 from byref.proxy.gateway import Gateway
@@ -82,6 +83,7 @@ class Daemon:
         loop.set_exception_handler(lambda loop, context: _noted(service, context))
         await service.run(warm)
         app = application(service)
+        Dashboard(service).attach(app)
         mcp = None if self.mcp is None else await self._offer(app, service, self.mcp)
         sites = await self._stand_before(app, service)
         runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=DRAIN, lingering_time=LINGER,

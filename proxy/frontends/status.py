@@ -3,11 +3,16 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 
 from byref.proxy.contracts import Json
 from byref.proxy.frontends.command import Command, say
 from byref.proxy.frontends.remote import ShellSession
 from byref.proxy.reader import Status
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from byref.layers.contract import LayerStatus
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
@@ -23,10 +28,14 @@ def as_json(found: Status, url: str) -> dict[str, Json]:
         "recent": [{"ref": one.ref, "tool": one.tool, "command": one.command, "size": one.size, "age": one.age} for one in found.recent],
         "store": {"url": url, "outputs": usage.outputs, "blobs": usage.blobs, "bytes_held": usage.bytes_held,
                   "bytes_raw": usage.bytes_raw, "max_bytes": usage.max_bytes, "max_age": usage.max_age},
-        "layers": [{"name": one.name, "version": one.version, "role": one.role, "origin": one.origin, "granularity": one.granularity,
-                    "coverage": one.coverage, "accepts": one.accepts, "latency_ms": one.latency_ms, "missing": one.missing}
-                   for one in found.layers],
+        "layers": as_rows(found.layers),
     }
+
+
+def as_rows(layers: Sequence[LayerStatus]) -> list[Json]:
+    """What layers say of themselves, as JSON."""
+    return [{"name": one.name, "version": one.version, "role": one.role, "origin": one.origin, "granularity": one.granularity,
+             "coverage": one.coverage, "accepts": one.accepts, "latency_ms": one.latency_ms, "missing": one.missing} for one in layers]
 
 
 def table(found: Status) -> str:

@@ -1,0 +1,142 @@
+"""What the dashboard shows, as plain values: outputs page by page, views in pieces, layers. It counts nothing against the agent.
+
+A person's look is no second call: nothing here is logged, so that the ledger stays the agent's. Savings come from `byref report`.
+"""
+from __future__ import annotations
+
+import json
+
+from byref.filters.render import MARKER
+from byref.proxy.contracts import Capture, Gap, Json, Output, Part, Store
+from byref.proxy.errors import Invalid
+from byref.proxy.frontends.search import as_json as as_found
+from byref.proxy.frontends.status import as_rows
+from byref.proxy.indexing import Indexes
+from byref.proxy.intake import to_bytes
+from byref.proxy.reader import Page, fetch, search
+from byref.proxy.signature import command_line
+
+PAGE = 50  # outputs of one page
+COMMAND = 160  # characters of a command in a list
+CALLS = 20  # calls of one output whose views are shown, the newest
+TOKENS = 8000  # of a fetched page
+ANSWER = 3000  # tokens of an answer of a search
+
+
+def overview(store: Store) -> dict[str, Json]:
+    """The scopes that hold something, the newest first, each with its sessions; and how full the store is."""
+    sessions: dict[str, list[Json]] = {}
+    for scope, name, closed in store.sessions():
+        sessions.setdefault(scope, []).append({"name": name, "closed": closed})
+    found: list[tuple[float, str]] = []
+    for scope in sessions:
+        newest = store.recent(scope, limit=1)
+        found += [(-output.captured, scope) for output in newest]
+    usage = store.usage()
+    return {
+        "scopes": [{"name": scope, "newest": -age, "sessions": sessions[scope]} for age, scope in sorted(found)],
+        "store": {"outputs": usage.outputs, "blobs": usage.blobs, "bytes_held": usage.bytes_held, "bytes_raw": usage.bytes_raw,
+                  "max_bytes": usage.max_bytes, "max_age": usage.max_age}}
+
+
+def outputs(store: Store, scope: str, session: str | None, before: str | None, limit: int = PAGE) -> dict[str, Json]:
+    """A page of outputs, newest first. before: the `next` of the page before. Raises `Invalid` for another one."""
+    found = store.recent(scope, session=session or None, limit=limit, before=None if before is None else _place(before))
+    last = found[-1] if len(found) == limit else None
+    return {"outputs": [row(one) for one in found], "next": None if last is None else f"{last.captured!r}:{last.seq}"}
+
+
+def _place(text: str) -> tuple[float, int]:
+    captured, sign, seq = text.partition(":")
+    try:
+        if sign:
+            return float(captured), int(seq)
+    except ValueError:
+        pass
+    raise Invalid("this is no page that a list of outputs named")
+
+
+def row(output: Output) -> dict[str, Json]:
+    """An output in a list. Sizes in bytes."""
+    manifest = output.manifest
+    return {
+        "ref": output.ref, "tool": manifest.tool, "command": _command(output)[:COMMAND], "shape": output.shape,
+        "exit_code": manifest.exit_code, "is_error": manifest.is_error, "captured": output.captured,
+        "size": sum(part.blob.size for part in manifest.parts if not part.derived)}
+
+
+def _command(output: Output) -> str:
+    try:
+        arguments: Json = json.loads(output.manifest.arguments)
+    except ValueError:
+        arguments = output.manifest.arguments
+    return command_line(arguments) or ("" if arguments in (None, {}) else output.manifest.arguments)
+
+
+def output(store: Store, scope: str, ref: str) -> dict[str, Json]:
+    """An output with its parts and the views that were given of it, the newest first. Raises what `fetch` raises."""
+    held = store.resolve(scope, ref)
+    views = [one for one in store.views(held.ref) if one.scope == scope]
+    return row(held) | {
+        "arguments": held.manifest.arguments, "signature": held.signature, "calls": len(views),
+        "parts": [{"name": part.name, "media": part.media, "size": part.blob.size, "lines": part.blob.lines, "derived": part.derived}
+                  for part in held.manifest.parts],
+        "views": [_view(one) for one in views[:-CALLS - 1:-1]]}
+
+
+def _view(call: Capture) -> dict[str, Json]:
+    view = call.view
+    pieces: list[Json] = []
+    if not view.passed:
+        pieces += _marks(view.head)
+        for part, text in zip(call.manifest.parts, view.texts, strict=False):
+            pieces += pieces_of(text, [gap for gap in view.gaps if gap.part == part.name], part)
+    return {"session": call.session, "context": call.context, "elapsed": call.elapsed, "passed": view.passed, "shape": view.shape,
+            "pieces": pieces}
+
+
+def pieces_of(text: str, gaps: list[Gap], part: Part) -> list[Json]:
+    """The text of a part in a reduced view, cut at what is byref's own: gaps with their address, other marks, and the text between.
+
+    Gaps stand in their order, and raw text that looks like a marker was changed when the view was made; so whatever matches is ours, and
+    is a gap only where the next one's address follows.
+    """
+    found: list[Json] = []
+    at, rest = 0, list(gaps)
+    for match in MARKER.finditer(text):
+        if match.start() > at:
+            found.append({"text": text[at:match.start()]})
+        at = match.end()
+        body = match[0][1:].removeprefix(part.name + ":")
+        if rest and body.startswith(rest[0].address) and body[len(rest[0].address):][:1] in (" ", "»", ""):
+            gap = rest.pop(0)
+            found.append({"text": match[0], "part": gap.part, "at": gap.address, "count": gap.count, "unit": gap.unit})
+        else:
+            found.append({"text": match[0], "mark": True})
+    if at < len(text):
+        found.append({"text": text[at:]})
+    return found
+
+
+def _marks(head: str) -> list[Json]:
+    return [{"text": head, "mark": True}] if head else []
+
+
+def page(store: Store, scope: str, ref: str, at: str | None, part: str | None, cursor: str | None, encoding: str | None) -> dict[str, Json]:
+    """A page of the exact bytes, as `fetch` gives it. `exact`: the text is these bytes in UTF-8, a lone surrogate for each other byte."""
+    found: Page = fetch(store, scope, ref, at, part=part, max_tokens=TOKENS, cursor=cursor, encoding=encoding)
+    return {"ref": found.ref, "address": found.address, "text": found.text, "cursor": found.cursor, "note": found.note,
+            "total": found.total, "binary": found.binary, "exact": to_bytes(found.text) == found.data, "size": len(found.data)}
+
+
+def found(store: Store, scope: str, indexes: Indexes, query: str, *, tool: str | None, kind: str | None, session: str | None,
+          outcome: str | None, timebox_ms: int) -> dict[str, Json]:
+    """The answer of a search: hits, and what became of each layer."""
+    return as_found(search(store, scope, query, tool=tool, kind=kind, session=session, outcome=outcome, timebox_ms=timebox_ms,
+                           max_tokens=ANSWER, indexes=indexes))
+
+
+def layers(indexes: Indexes, scope: str) -> list[Json]:
+    """What a search asks: each layer, what it computes with, and how far it came. Coverage in basis points of the scope's bytes."""
+    view = indexes.everything(scope)
+    return as_rows([layer.status(view) for layer in indexes.orchestrator(scope).layers])
