@@ -101,6 +101,7 @@ soak: $(READY)
 	$(PY) tests/soak/mcp_conformance.py
 	$(PY) tests/soak/mcp_clients.py $(if $(SHORT),--short)
 	$(PY) tests/soak/mcp_peers.py $(if $(SHORT),--short)
+	$(PY) tests/soak/harnesses.py $(if $(SHORT),--short)
 	$(PY) tests/soak/api_clients.py
 
 bench: $(READY)

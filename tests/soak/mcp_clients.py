@@ -20,7 +20,7 @@ from mcp_conformance import BYREF, SERVER, programs, started
 PACKAGES = ("@anthropic-ai/claude-code@2.1.197", "@google/gemini-cli@0.61.0", "opencode-ai@1.18.33")
 LIMIT = 120  # seconds for one list, against hanging
 FILES = {"claude": ".claude.json", "gemini": ".gemini/settings.json", "opencode": ".config/opencode/opencode.json"}
-INSTALLED = {"claude": ("claude-code", "--mcp"), "gemini": ("gemini-cli",), "opencode": ("opencode",)}
+INSTALLED = {"claude": ("claude-code", "--mcp"), "gemini": ("gemini-cli",), "opencode": ("opencode", "--mcp")}
 CONNECTED = re.compile(r"(?i)\b(every|far)\b.*\bconnected\b")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
