@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from byref.proxy.contracts import Usage
-from byref.proxy.ledger.report import Report
+from byref.proxy.ledger.totals import Report
 
 FRESH = 10.0  # seconds; Prometheus asks every 15 or more
 MEDIA = "text/plain; version=0.0.4; charset=utf-8"

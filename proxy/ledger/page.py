@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from byref.proxy.ledger.report import Report
 from byref.proxy.ledger.tables import Table, said
+from byref.proxy.ledger.totals import Report
 
 _STYLE = """
 :root{color-scheme:light dark;--ink:#1b1f24;--soft:#59636e;--line:#d1d9e0;--paper:#fff;--bar:#0969da;--part:#b6d4f5}

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from byref.proxy.ledger.kv import MODELS
 from byref.proxy.ledger.prices import Priced, usual
-from byref.proxy.ledger.report import HARNESS, Report, Row
+from byref.proxy.ledger.report import HARNESS
+from byref.proxy.ledger.totals import Report, Row
 
 UNKNOWN = "unknown"
 MOST = 20  # rows of a table in a terminal

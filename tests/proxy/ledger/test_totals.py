@@ -1,0 +1,60 @@
+"""Totals: following turns, and what was saved at prices, against sums by hand."""
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from byref.proxy.contracts import Event
+from byref.proxy.ledger import events
+from byref.proxy.ledger.economics import ASKING, REGIMES, Prices
+from byref.proxy.ledger.report import report
+from byref.proxy.ledger.requests import price, requests
+from byref.proxy.ledger.totals import Conversation, Report, Row
+
+PRICES = Prices("made", read=0.1, write=1.25, output=5)
+tokens = st.integers(0, 5000)
+
+
+def viewed(ref: str, raw: int, view: int, session: str = "s") -> tuple[Event, ...]:
+    return events.captured(at=1.0, session=session, ref=ref, tool="Bash", shape="log", size=raw, raw=raw, view=view, parts=1, gaps=1)
+
+
+def test_turns_follow_the_calls_and_are_as_many_as_were_billed() -> None:
+    guessed, billed = Conversation("s", calls=4, so_far=1), Conversation("s", calls=4, so_far=1, messages={1, 2, 3})
+    assert (guessed.requests, guessed.later) == (5, 3) and (billed.requests, billed.later) == (3, 3 * 3 / 5)
+
+
+def test_a_session_that_many_conversations_share_has_no_turns() -> None:
+    found = report([event for n in range(9) for event in viewed(f"r{n}", 1000, 100, "cli")])
+    assert found.net == 8100 and found.carried == 0 and found.total.turns == 0
+
+
+@given(st.lists(st.tuples(tokens, tokens), min_size=1, max_size=9), st.sampled_from(REGIMES), st.integers(0, 400))
+def test_the_saving_is_the_difference_of_two_bills(sizes: list[tuple[int, int]], prices: Prices, definition: int) -> None:
+    found = report([event for n, (raw, view) in enumerate(sizes) for event in viewed(f"r{n}", raw, view)], definition=definition)
+    plain = price(requests([100.0, *(float(raw) for raw, _ in sizes)]), prices)
+    ours = price(requests([100.0 + definition, *(float(view) for _, view in sizes)]), prices)
+    assert found.saving(prices) == pytest.approx(plain - ours, abs=1e-3)
+
+
+def test_a_fetch_costs_a_request_that_reads_the_context_as_it_was_billed() -> None:
+    fetched = events.fetched(at=1.0, session="s", ref="r1", tool="Bash", shape="log", tokens=300, size=900)
+    bill = [events.usage(at=1.0, session="s", ref="", tool="", message=f"m{n}", numbers={"read": 900, "written": 100}) for n in range(3)]
+    ledger = [*viewed("r1", 1000, 100), fetched, *viewed("r2", 50, 50), *bill]
+    found = report(ledger)
+    later = 1 * 3 / 3  # of two calls and three requests, the first output has one request after it
+    asking = PRICES.read * 1000 + ASKING * (PRICES.output + PRICES.write) + ASKING * PRICES.read * later
+    assert found.saving(PRICES) == pytest.approx((900 - 300) * PRICES.write + (900 - 300) * later * PRICES.read - asking)
+    without = report([event for event in ledger if event.kind != "usage"])
+    assert without.saving(PRICES) > found.saving(PRICES), "a context of which little is known costs less than it did"
+
+
+def test_rows_add_up() -> None:
+    one = Row(calls=1, raw=10, view=4, fetched=1, repeated=2, turns=1.5)
+    one.add(Row(calls=2, raw=5, view=5, turns=0.5))
+    assert (one.calls, one.gross, one.net, one.saved, one.turns) == (3, 6, 3, 0.2, 2.0) and Row().saved == 0
+
+
+def test_nothing_has_no_shares_of_a_bill() -> None:
+    assert Report().of_bill(PRICES) is None and Report().bill(PRICES) is None and Report().saving(PRICES) == 0 and Report().asked == 0
