@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 LONGEST = 4 << 20  # bytes of a file that plain Python looks through
 SNIFFED = 8192  # bytes by which a binary file is told: ripgrep's rule, a NUL
 CONTEXT = 100  # lines
+_NO_FILE = "neither a file nor a folder"
 _WORD = r"(?:^|[^\pL\pN_])(?:%s)(?:[^\pL\pN_]|$)"  # what ripgrep 13 makes of --word-regexp
 _ARGUMENTS = (
     Argument("pattern", "what to look for: a regular expression (RE2's syntax), or with fixed a text", required=True, plain=True),
@@ -67,14 +68,22 @@ class _Asked:
 
 def _text(arguments: Arguments, name: str) -> str:
     value = arguments.get(name) or ""
-    if not isinstance(value, str) or "\0" in value:
-        raise Invalid(f"{name} is a text without NUL")
+    if not isinstance(value, str) or not _sendable(value):
+        raise Invalid(f"{name} is a text without NUL, and no half of a surrogate pair")
     return value
+
+
+def _sendable(text: str) -> bool:
+    """Whether a program can take a text as an argument."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
 
 def _texts(arguments: Arguments, name: str) -> list[str]:
     value = arguments.get(name) or []
-    found = [one for one in value if isinstance(one, str) and one and "\0" not in one] if isinstance(value, (list, tuple)) else []
+    found = [one for one in value if isinstance(one, str) and one and _sendable(one)] if isinstance(value, (list, tuple)) else []
     if not isinstance(value, (list, tuple)) or len(found) != len(value):
         raise Invalid(f"{name} is a list of texts that are not empty")
     return found
@@ -87,7 +96,10 @@ def _ripgrep(program: str, asked: _Asked, here: Here) -> Result:
         words += [flag] * given
     words += [f"--context={asked.context}"] * bool(asked.context and not (asked.count or asked.files))
     words += [f"--glob={glob}" for glob in (*asked.globs, "!.git")]
-    words += ["--regexp", asked.pattern, "--", *(asked.paths or ["./"])]
+    paths = [path for path in asked.paths if not _pipe(os.path.join(here.folder, path))]
+    if asked.paths and not paths:
+        return _result(asked, {}, b"".join(_said(path, _NO_FILE) for path in asked.paths), 2)
+    words += ["--regexp", asked.pattern, "--", *(paths or ["./"])]
     found: dict[bytes, list[bytes]] = {}
     with tempfile.TemporaryFile() as said, subprocess.Popen(
             words, cwd=here.folder, env=dict(here.environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said,
@@ -97,10 +109,15 @@ def _ripgrep(program: str, asked: _Asked, here: Here) -> Result:
             process.kill()
         code = process.wait()
         said.seek(0)
-        errors = said.read(here.room)
+        errors = b"".join(_said(path, _NO_FILE) for path in asked.paths if path not in paths) + said.read(here.room)
     if not whole:
         errors += b"grep: stopped before it had looked everywhere\n"
     return _result(asked, found, errors, code if whole else 2)
+
+
+def _pipe(path: str) -> bool:
+    """Whether something lies there that is neither a file nor a folder: to read it could wait for ever."""
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
 def _listed(stream: IO[bytes] | None, asked: _Asked, found: dict[bytes, list[bytes]], here: Here) -> bool:
@@ -213,12 +230,12 @@ def _files(asked: _Asked, here: Here, errors: list[bytes]) -> Iterator[str]:
             seen.add(root)
             continue
         if not os.path.isdir(place):
-            errors.append(_said(root, "no such file or folder"))
+            errors.append(_said(root, _NO_FILE if os.path.exists(place) else "no such file or folder"))
             continue
         for name in _below(place, asked, here):
             path = os.path.normpath(os.path.join(root, name))
             hidden = any(piece.startswith(".") for piece in name.split("/"))
-            if path in seen or (hidden and not asked.hidden) or not _wanted(path, asked.globs):
+            if path in seen or (hidden and not asked.hidden) or not _wanted(path, asked.globs) or _pipe(os.path.join(here.folder, path)):
                 continue
             seen.add(path)
             yield path

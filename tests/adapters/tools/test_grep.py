@@ -94,6 +94,18 @@ def test_a_search_that_is_stopped_says_so(tree: Path, ripgrep: bool) -> None:
 
 
 @pytest.mark.parametrize("ripgrep", [pytest.param(True, marks=needs_rg), False])
+def test_a_pipe_is_not_waited_for(tree: Path, ripgrep: bool) -> None:
+    (tree / "a.txt").write_text("zebra\n")
+    os.mkfifo(tree / "pipe")
+    where = here(tree, ripgrep=ripgrep)
+    for paths in (["pipe", "a.txt"], ["pipe"]):
+        lines, result = run(where, pattern="zebra", paths=paths)
+        assert lines == ["a.txt:1:zebra"] * (len(paths) - 1)
+        assert b"pipe: neither a file nor a folder" in bytes(result.parts["stderr"])  # type: ignore[arg-type]
+    assert run(where, pattern="zebra", ignored=True)[0] == ["a.txt:1:zebra"]
+
+
+@pytest.mark.parametrize("ripgrep", [pytest.param(True, marks=needs_rg), False])
 def test_bytes_that_are_no_utf8_stay(tree: Path, ripgrep: bool) -> None:
     (tree / "latin.txt").write_bytes(b"caf\xe9 retry\n")
     assert RUN is not None
@@ -102,7 +114,8 @@ def test_bytes_that_are_no_utf8_stay(tree: Path, ripgrep: bool) -> None:
 
 
 @pytest.mark.parametrize("arguments", [{}, {"pattern": ""}, {"pattern": "a", "context": -1}, {"pattern": "a", "context": 5000},
-                                       {"pattern": "a", "paths": "src"}, {"pattern": "a\0"}, {"pattern": "a", "glob": [1]}])
+                                       {"pattern": "a", "paths": "src"}, {"pattern": "a\0"}, {"pattern": "a", "glob": [1]},
+                                       {"pattern": "\ud800"}, {"pattern": "a", "paths": ["\ud800"]}])
 def test_arguments_that_make_no_search_are_told(tree: Path, arguments: dict[str, object]) -> None:
     with pytest.raises(Invalid):
         run(here(tree), **arguments)
