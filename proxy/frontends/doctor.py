@@ -160,8 +160,8 @@ def _filtering(found: Findings, home: str) -> None:
             files = what.get("files")
             found.fine(name, f"the results of its MCP servers{since}, in {', '.join(files) if isinstance(files, dict) else folder}")
         elif why := install.set_up(key):
-            gone = why == install.GONE
-            found.wrong(name, f"{folder}: {why}", f"`byref install {name}` puts them back" if gone else "until then outputs pass raw")
+            known = why in (install.GONE, install.OLD)
+            found.wrong(name, f"{folder}: {why}", f"`byref install {name}` puts it right" if known else "until then outputs pass raw")
         elif extras := install.missing():
             found.wrong(name, f"the hooks in {folder} pass everything raw", f"pip install 'byref[{','.join(extras)}]'")
         else:

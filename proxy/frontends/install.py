@@ -24,7 +24,7 @@ from byref.proxy.frontends.changes import Change
 from byref.proxy.frontends.command import Command, say
 from byref.proxy.frontends.remote import START
 
-GONE = "its hooks are there no more"
+GONE, OLD = "its hooks are there no more", "its plugin is not that of this byref"
 STARTING = 4.0  # seconds that the start of a session waits for the daemon, so that its first call gets a view
 SERVER = [sys.executable, "-P", "-c", "from byref.proxy.frontends.cli import main; main()", "mcp"]
 
@@ -204,10 +204,10 @@ def set_up(key: str) -> str | None:
     name, _, folder = key.partition(" ")
     try:
         harness = cast(Installable, discover.load("harnesses", name.replace("-", "_")))
-        file, what = next(iter(harness.additions("", "", SERVER, project=False).items()))
+        file, what = next(iter(harness.additions(hook_command(name), hook_command(name, STARTING), SERVER, project=False).items()))
         now = changes.read(os.path.join(folder, file))
         if isinstance(what, str):
-            return "" if now is not None else GONE
+            return GONE if now is None else "" if now == what.encode() else OLD
         found = edits.read((now or b"{}").decode()).value
         hooks = found.get("hooks") if isinstance(found, dict) else None
         groups = [one for value in hooks.values() if isinstance(value, list) for one in value] if isinstance(hooks, dict) else []

@@ -182,6 +182,9 @@ def test_the_plugin_is_all_that_is_installed_and_goes_again(tmp_path: Path, monk
     files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
     assert files == ["plugins/byref.js", "skills/byref/SKILL.md"]
     assert not any(sign in (folder / opencode.PLUGIN).read_text() for sign in ("@CLIENT@", "@HOOK@", "@PATIENT@", "@SERVER@"))
+    text = (folder / opencode.PLUGIN).read_text()
+    (folder / opencode.PLUGIN).write_text(text.replace("TICK = ", "TICK = 1"))
+    assert "not that of this byref" in user("doctor", code=1)
     (folder / opencode.PLUGIN).unlink()
     assert "there no more" in user("doctor", code=1)
     user("install", "opencode", "--yes")
