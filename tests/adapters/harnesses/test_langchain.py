@@ -18,7 +18,7 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage  # noqa: E402
 from langchain_core.tools import BaseTool, tool  # noqa: E402
 from langgraph.checkpoint.memory import InMemorySaver  # noqa: E402
-from langgraph.types import Command  # noqa: E402
+from langgraph.types import Command, interrupt  # noqa: E402
 
 
 class Model(GenericFakeChatModel):
@@ -153,6 +153,17 @@ def test_a_tool_that_langchain_answers_for_with_an_error_is_flagged(gateway: Gat
     inner = agents.create_agent(Model(messages=iter([call("journal", "a", unit="u"), AIMessage("done")])), [journal],
                                 middleware=[byref.middleware("langchain", gateway, scope=SCOPE), Handled()])
     assert results(inner.invoke({"messages": [("user", "?")]}))["a"].status == "error" and stored(gateway)[0][2]
+
+
+def test_an_interrupt_is_no_failure_and_what_follows_it_is_viewed(gateway: Gateway) -> None:
+    def guarded(unit: str) -> str:
+        """The log of a unit, once somebody agrees."""
+        return LOG if interrupt("sure?") else ""
+    made = agent(gateway, iter([call("guarded", "a", unit="api"), AIMessage("done")]), guarded, checkpointer=InMemorySaver())
+    thread = {"configurable": {"thread_id": "1"}}
+    assert made.invoke({"messages": [("user", "?")]}, thread)["__interrupt__"] and stored(gateway) == []
+    assert len(results(made.invoke(Command(resume=True), thread))["a"].content) < len(LOG) / 5
+    assert stored(gateway) == [("guarded", '{"unit":"api"}', False)]
 
 
 def test_a_store_that_is_gone_costs_the_view_and_nothing_else(gateway: Gateway) -> None:
