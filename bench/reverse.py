@@ -122,6 +122,12 @@ def held(pid: int, name: str) -> float:
     return next(int(line.split()[1]) / 1000 for line in lines if line.startswith(name))
 
 
+def spent(pid: int) -> float:
+    """Seconds of a processor that a process has used."""
+    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 def free() -> int:
     """A port that nobody uses."""
     with socket.socket() as one:
@@ -183,9 +189,12 @@ def measure(rounds: int, folder: str, direct: Line, front: Line, daemon: int) ->
           f"beside a capture of the same bytes {added - p50['store']:.2f}; {refs} of {rounds} had a ref")
     print(f"first byte of an event stream: added p50 {first:.2f} ms (bar {FIRST})")
     plain = asyncio.run(flood(direct.port, direct.prefix, "d"))[0] / SECONDS
+    before = spent(daemon)
     counted, named = asyncio.run(flood(front.port, front.prefix, "b"))
+    each = 1000 * (spent(daemon) - before) / max(counted, 1)
     print(f"small answers a second, {CLIENTS} clients: {counted / SECONDS:.0f} (bar {RATE}), directly {plain:.0f}; "
-          f"{named} of {counted} had a ref")
+          f"{named} of {counted} had a ref; {each:.2f} ms of a processor each, so that one that does nothing else bears {1000 / each:.0f}; "
+          f"load {os.getloadavg()[0]:.1f}")
     before = held(daemon, "VmRSS")
     Path(f"/proc/{daemon}/clear_refs").write_text("5")  # the largest size counts from now on
     wall, _, size = front.get(f"/large?size={LARGE}")

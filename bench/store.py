@@ -1,6 +1,7 @@
 """How fast the file store takes outputs in and gives lines back, beside plain references measured in the same run.
 
-`python bench/store.py` prints a table; `make bench` takes the rows of `run`. The bars it is read against stand in BARS.
+`python bench/store.py` prints a table, with `grown` its last rows alone; `make bench` takes the rows of `run`. The bars it is read
+against stand in BARS.
 """
 from __future__ import annotations
 
@@ -18,6 +19,9 @@ from pathlib import Path
 
 from byref.proxy.contracts import Blob, Capture, Event, Manifest, Part, Store, View
 from byref.proxy.store import open_store
+from byref.proxy.store.file import FileStore
+from byref.proxy.store.grouping import Job
+from byref.proxy.store.records import call_values, event_values
 from byref.proxy.text import ref_of
 
 MB = 1_000_000
@@ -166,19 +170,85 @@ def writers(folder: Path, seconds: float = SECONDS) -> list[tuple[str, str]]:
             ("  reference: an fsync takes, worst loop's p50, p99, longest", plain_waits)]
 
 
+def filled(store: FileStore, numbers: range) -> None:
+    """Outputs of calls in a scope of four sessions, in transactions of a thousand."""
+    for begin in range(0, len(numbers), 1000):
+        jobs = []
+        for number in numbers[begin:begin + 1000]:
+            writer = store.writer()
+            writer.write(b"output %d\n" % number * 20)
+            part = Part("stdout", "text/plain", writer.finish())
+            made = capture_of("/bench", f"s{number % 4}", part, f'{{"command":"c {number}"}}')
+            capture = Capture(made.scope, made.session, f"w{number % 40}", f"{number}", made.ref, made.manifest,
+                              f"operation/v1|shell|c {number % 5000}", made.view, made.shown_lines, made.shown_terms, 0.1, made.events)
+            jobs.append(Job(capture, call_values(capture), [event_values("/bench", event) for event in capture.events], time.time()))
+        store._commit_all(jobs)
+        for job in jobs:
+            store._pending.settle(job.capture.manifest)
+
+
+def median(action: Callable[[int], object], times: int = 200) -> float:
+    """In ms."""
+    waits = []
+    for number in range(times):
+        start = time.perf_counter()
+        action(number)
+        waits.append(1000 * (time.perf_counter() - start))
+    return sorted(waits)[times // 2]
+
+
+def grown(folder: Path, sizes: tuple[int, ...] = (1000, 100_000)) -> list[tuple[str, str]]:
+    """What a store of many outputs takes for each call, and how many times what it took with few."""
+    store = open_store(f"file:{folder}/grown", max_bytes=10 << 30, max_age=1e9, clock=time.time)
+    assert isinstance(store, FileStore)
+    draw, took, held = random.Random(1), dict[str, list[float]](), 0
+    for size in sizes:
+        filled(store, range(held, size))
+        held = size
+        refs = [output.ref for output in store.changes("/bench", 0, size)]
+        one = range(10 * sizes[-1] + size, 11 * sizes[-1] + size)
+
+        def commit(number: int, one: range = one) -> None:
+            filled(store, one[number:number + 1])
+
+        def session(_: int) -> object:
+            return store.recent("/bench", session="s1")
+
+        def signature(_: int, size: int = size) -> object:
+            number = draw.randrange(min(size, 5000))
+            return store.recent("/bench", session=f"s{number % 4}", signature=f"operation/v1|shell|c {number}", limit=1)
+
+        def first(_: int, size: int = size) -> object:
+            number = draw.randrange(size)
+            return store.first(f"w{number % 40}", f"{number}")
+        actions: dict[str, Callable[[int], object]] = {
+            "commit": commit, "resolve": lambda _, refs=refs: store.resolve("/bench", draw.choice(refs)), "first": first,
+            "recent": lambda _: store.recent("/bench"), "recent of a session": session, "recent of a signature": signature,
+            "changes, 20": lambda _, size=size: store.changes("/bench", draw.randrange(size - 20), 20)}
+        for name, action in actions.items():
+            took.setdefault(name, []).append(median(action))
+    store.close()
+    return [(f"{name}: with {sizes[0]} and {sizes[-1]} outputs, p50", f"{few:.2f}, {many:.2f} ms; ratio {many / few:.1f}")
+            for name, (few, many) in took.items()]
+
+
 def run() -> list[tuple[str, str]]:
     """All rows: what was measured, and the figure."""
     folder = Path(tempfile.mkdtemp(prefix="byref-bench-"))
     try:
         command = [sys.executable, __file__, "intake", str(folder)]
         lines = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
-        return [(name, figure) for name, _, figure in (line.partition("\t") for line in lines)] + writers(folder)
+        return [(name, figure) for name, _, figure in (line.partition("\t") for line in lines)] + writers(folder) + grown(folder)
     finally:
         shutil.rmtree(folder)
 
 
 def main(arguments: list[str]) -> None:
-    if arguments[:1] == ["intake"]:
+    if arguments[:1] == ["grown"]:
+        with tempfile.TemporaryDirectory(prefix="byref-bench-") as folder:
+            for name, figure in grown(Path(folder)):
+                print(f"{name:<64} {figure}")
+    elif arguments[:1] == ["intake"]:
         print("\n".join("\t".join(row) for row in intake(Path(arguments[1]))))
     elif arguments[:1] in (["write"], ["sync"]):
         waits = (write if arguments[0] == "write" else sync)(arguments[1], int(arguments[2]), float(arguments[3]))
