@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,13 @@ from frameworks import CODE, HOW, LINES, LOG, SCOPE, example, held, stored
 
 agents = pytest.importorskip("agents", reason=f"openai-agents is not installed; {HOW}")
 from agents import Agent, Model, ModelResponse, RunConfig, Runner, RunResult, SQLiteSession, Usage, function_tool, handoff  # noqa: E402
-from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText  # noqa: E402
+from openai.types.responses import (  # noqa: E402
+    Response,
+    ResponseCompletedEvent,
+    ResponseFunctionToolCall,
+    ResponseOutputMessage,
+    ResponseOutputText,
+)
 
 Script = list[list[tuple[str, str, dict[str, object]]]]
 
@@ -37,8 +43,11 @@ class Scripted(Model):
         done = ResponseOutputMessage(id="m", role="assistant", status="completed", type="message", content=[text])
         return ModelResponse(output=said or [done], usage=Usage(), response_id=f"r{len(self.inputs)}")
 
-    def stream_response(self, *_: object, **__: object) -> object:
-        raise NotImplementedError
+    async def stream_response(self, *args: object, **more: object) -> AsyncIterator[ResponseCompletedEvent]:
+        made = await self.get_response(*args, **more)  # type: ignore[arg-type]
+        response = Response(id="r", created_at=0, model="scripted", object="response", output=made.output, parallel_tool_calls=True,
+                            tool_choice="auto", tools=[])
+        yield ResponseCompletedEvent(type="response.completed", response=response, sequence_number=0)
 
 
 def results(items: list[dict[str, object]]) -> dict[str, str]:
@@ -141,6 +150,20 @@ def test_a_conversation_that_the_server_keeps_is_sent_each_result_once(gateway: 
     run(gateway, model, "why?", conversation_id="conv_1")
     assert [list(results(items)) for items in model.inputs] == [[], ["a"], ["b"]]
     assert all(len(results(items)[name]) < len(LOG) / 5 for items, name in ((model.inputs[1], "a"), (model.inputs[2], "b")))
+
+
+def test_a_run_that_streams_is_shown_the_same(gateway: Gateway) -> None:
+    ours = byref.middleware("openai_agents", gateway, scope=SCOPE)
+    model = Scripted([[("a", "journal", {"unit": "api"})], [("b", "byref_fetch", {"ref": "", "at": "L500-502"})]])
+    watcher = Agent(name="watcher", model=model, tools=[journal, *ours.tools])
+
+    async def main() -> None:
+        result = Runner.run_streamed(watcher, "why?", run_config=RunConfig(call_model_input_filter=ours.filter, tracing_disabled=True))
+        async for _ in result.stream_events():
+            pass
+    asyncio.run(main())
+    shown = results(model.inputs[-1])
+    assert len(shown["a"]) < len(LOG) / 5 and shown["b"] == "".join(LINES[499:502])
 
 
 def test_arguments_that_are_no_json_are_told_to_the_model(gateway: Gateway) -> None:
