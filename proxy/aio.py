@@ -96,8 +96,9 @@ class Gateway:
     async def verify(self) -> Verified:
         return await to_thread(self.sync.verify)
 
-    async def report(self, *, scope: str | None = None, session: str | None = None, since: float = 0.0) -> Report:
-        return await to_thread(self.sync.report, scope=scope, session=session, since=since)
+    async def report(self, *, scope: str | None = None, session: str | None = None, since: float = 0.0, recount: bool = False,
+                     definition: int = 0) -> Report:
+        return await to_thread(self.sync.report, scope=scope, session=session, since=since, recount=recount, definition=definition)
 
     async def close(self) -> None:
         await to_thread(self.sync.close)
