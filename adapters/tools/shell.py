@@ -35,8 +35,8 @@ _ARGUMENTS = (
 
 def _run(arguments: Arguments, here: Here) -> Result:
     command = arguments.get("command")
-    if not isinstance(command, str) or not command.strip() or "\0" in command:
-        raise Invalid("command is a text that is not empty and has no NUL")
+    if not isinstance(command, str) or not command.strip() or not _sendable(command):
+        raise Invalid("command is a text that is not empty, and has no NUL and no half of a surrogate pair")
     timeout = arguments.get("timeout")
     if timeout is None:
         timeout = TIMEOUT
@@ -56,7 +56,7 @@ def _folder(asked: object, root: str) -> str:
     """Raises `Invalid` for a folder that does not lie in the caller's, symbolic links resolved."""
     if asked is None or asked == "":
         return root
-    if not isinstance(asked, str) or "\0" in asked:
+    if not isinstance(asked, str) or not _sendable(asked):
         raise Invalid("folder is a text without NUL")
     place, top = os.path.realpath(os.path.join(root, asked)), os.path.realpath(root)
     if os.path.commonpath([place, top]) != top:
@@ -64,6 +64,14 @@ def _folder(asked: object, root: str) -> str:
     if not os.path.isdir(place):
         raise Invalid(f"folder {asked[:60]!r} does not exist")
     return place
+
+
+def _sendable(text: str) -> bool:
+    """Whether a program can take a text as an argument."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
 
 def environment(held: Mapping[str, str]) -> dict[str, str]:
