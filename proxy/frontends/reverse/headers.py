@@ -15,7 +15,8 @@ VIEW = "text/vnd.byref"  # as a type in Accept: what is wanted is a view
 # Names under which queries carry what nobody else may know, in lower case without `-` and `_`.
 _SECRET = frozenset((
     "apikey", "accesstoken", "authtoken", "auth", "token", "key", "secret", "clientsecret", "password", "passwd", "sig", "signature",
-    "xamzsignature", "xamzcredential", "xamzsecuritytoken", "sessionid"))
+    "xamzsignature", "xamzcredential", "xamzsecuritytoken", "xgoogsignature", "xgoogcredential", "sessionid", "subscriptionkey", "appkey",
+    "xapikey", "apitoken", "refreshtoken", "idtoken", "jwt", "bearer", "authorization", "privatekey", "pass", "pwd"))
 _VIEWED = ("json", "+json", "ndjson", "jsonl", "xml", "html", "csv", "tsv", "markdown")
 _PLAIN = ("", "utf-8", "utf8", "us-ascii", "ascii")
 

@@ -64,6 +64,7 @@ def test_a_media_type_has_no_parameters() -> None:
 
 @pytest.mark.parametrize(("name", "is_one"), [
     ("api_key", True), ("api-key", True), ("apiKey", True), ("access_token", True), ("X-Amz-Signature", True), ("key", True),
+    ("X-Goog-Signature", True), ("subscription-key", True), ("Refresh_Token", True), ("pwd", True), ("passage", False), ("code", False),
     ("q", False), ("keyword", False), ("tokens", False), ("page_token", False), ("", False)])
 def test_what_a_query_names_as_a_secret_is_one(name: str, is_one: bool) -> None:
     assert secret(name) == is_one
