@@ -89,8 +89,8 @@ def test_there_is_nothing_to_read(tmp_path: Path) -> None:
     assert run(tmp_path, "cat; echo done")[0] == b"done\n"
 
 
-@pytest.mark.parametrize("more", [{"command": ""}, {"command": " "}, {"command": "a\0b"}, {"command": "\ud800"}, {"command": 3}, {"timeout": 0},
-                                  {"timeout": 10**9}, {"timeout": True}, {"timeout": "5"}])
+@pytest.mark.parametrize("more", [{"command": ""}, {"command": " "}, {"command": "a\0b"}, {"command": "\ud800"}, {"command": 3},
+                                  {"timeout": 0}, {"timeout": 10**9}, {"timeout": True}, {"timeout": "5"}])
 def test_arguments_that_make_no_command_are_told(tmp_path: Path, more: dict[str, object]) -> None:
     with pytest.raises(Invalid):
         run(tmp_path, **{"command": "true", **more})  # type: ignore[arg-type]
