@@ -103,6 +103,8 @@ soak: $(READY)
 	$(PY) tests/soak/mcp_peers.py $(if $(SHORT),--short)
 	$(PY) tests/soak/harnesses.py $(if $(SHORT),--short)
 	$(PY) tests/soak/api_clients.py
+	-$(PY) -m pip install --quiet --editable ".[browser]"
+	$(PY) -m pytest -n 0 tests/e2e/test_dashboard.py -rs
 
 bench: $(READY)
 	$(PY) bench/run.py

@@ -42,7 +42,7 @@ POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancesto
 HEADERS = {
     "Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin"}
-FRESH, SHARE = 4.0, 20.0  # a report stands for so many seconds, and for so many times what it took
+FRESH, SHARE = 4.0, 8.0  # a report stands for so many seconds, and for so many times what it took
 DAYS = (1, 7, 30)
 Body = Callable[[web.Request, bodies.Fields], Awaitable[Json]]
 

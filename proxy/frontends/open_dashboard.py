@@ -24,7 +24,8 @@ def _options(parser: argparse.ArgumentParser) -> None:
 def entry(home: str, command: list[str] | None = None, patience: float = PATIENCE) -> str:
     """A URL that lets one page in, once, within ten minutes. Starts the daemon where none runs.
 
-    command: what starts it. Raises `StoreError` where it does not come up, has no port or cannot serve.
+    home: that of this process's environment, which a daemon that is started inherits. command: what starts it. Raises `StoreError`
+    where it does not come up, has no port or cannot serve.
     """
     until = time.monotonic() + patience
     while True:
