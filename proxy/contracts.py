@@ -138,10 +138,10 @@ class Column:
 class Layout:
     """Which members of an API's JSON matter to a reader. Nothing else is lost: each member stands under its path for fetch.
 
-    records: the path of the list, or of the one record; empty where that is the whole value. top: members outside of it that always stand, such
-    as a count and a cursor. firm: columns that always stand: what a record is known by. columns: those that follow. prose: members that are
-    texts, lists of them or inverted indexes of one, of which the sentences stand that meet what was asked. lead: texts outside of the
-    records that stand whole. sections: of a Markdown answer, what the headings of its sections begin with.
+    records: the path of the list, or of the one record; empty where that is the whole value. top: members outside of it that always
+    stand, such as a count and a cursor. firm: columns that always stand: what a record is known by. columns: those that follow. prose:
+    members that are texts, lists of them or inverted indexes of one, of which the sentences stand that meet what was asked. lead: texts
+    outside of the records that stand whole. sections: of a Markdown answer, what the headings of its sections begin with.
     """
 
     records: str
