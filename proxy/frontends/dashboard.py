@@ -42,6 +42,7 @@ POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancesto
 HEADERS = {
     "Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin"}
+PAGES = frozenset(("document", "iframe", "frame", "embed", "object"))  # what a browser asks for, in `Sec-Fetch-Dest`
 FRESH, SHARE = 4.0, 8.0  # a report stands for so many seconds, and for so many times what it took
 DAYS = (1, 7, 30)
 Body = Callable[[web.Request, bodies.Fields], Awaitable[Json]]
@@ -101,6 +102,7 @@ class Dashboard:
         free[1].add_route("POST", partial(self._api, {"enter": self._enter, "fetch": self._fetch, "search": self._search}))
         free[2].add_route("GET", self._file)
         self.service.free.update(free)
+        app.on_response_prepare.append(partial(_apart, frozenset(free)))
 
     # who may look
 
@@ -195,6 +197,12 @@ class Dashboard:
                        timebox_ms=fields.number("timebox_ms", 1000) or 1000)
         fields.done()
         return await self.service.run(work)
+
+
+async def _apart(own: frozenset[web.AbstractResource], request: web.Request, response: web.StreamResponse) -> None:
+    """A page that an upstream gives to a browser is no page of this origin, or it could read what the dashboard's tab holds."""
+    if request.headers.get("Sec-Fetch-Dest") in PAGES and request.match_info.route.resource not in own:
+        response.headers.add("Content-Security-Policy", "sandbox")
 
 
 def _files(folder: str) -> list[tuple[str, tuple[bytes, str, str]]]:

@@ -42,6 +42,7 @@ class Server:
         self._loop = asyncio.get_running_loop()
         app = application(self.service)
         Dashboard(self.service, lambda: self.now).attach(app)
+        app.router.add_get("/upstream/page", self.other)
         runner = web.AppRunner(app, handle_signals=False)
         await runner.setup()
         await web.UnixSite(runner, os.fsdecode(self.path)).start()
@@ -50,6 +51,9 @@ class Server:
         self._up.set()
         await self._done.wait()
         await runner.cleanup()
+
+    async def other(self, request: web.Request) -> web.Response:
+        return web.Response(text="<script>steal()</script>", content_type="text/html", headers={"Content-Security-Policy": "img-src *"})
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._done.set)
@@ -137,6 +141,14 @@ def test_every_answer_forbids_what_is_not_of_this_origin(server):
         policy = headers["Content-Security-Policy"]
         assert "default-src 'self'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
         assert (headers["X-Content-Type-Options"], headers["Referrer-Policy"]) == ("nosniff", "no-referrer")
+
+
+def test_a_page_of_an_upstream_is_kept_apart_from_it_in_a_browser(server):
+    def policies(path: str, **headers: str) -> list[str]:
+        return server.tcp(f"GET {path}", Authorization=f"Bearer {TOKEN}", **headers)[2].get_all("Content-Security-Policy") or []
+    assert policies("/upstream/page", Sec_Fetch_Dest="document") == ["img-src *", "sandbox"]
+    assert policies("/upstream/page") == policies("/upstream/page", Sec_Fetch_Dest="empty") == ["img-src *"], "a client's answer stays"
+    assert not any("sandbox" in one for one in policies("/web/", Sec_Fetch_Dest="document"))
 
 
 def test_the_page_needs_no_other_site_and_no_script_within_it():
