@@ -211,6 +211,11 @@ def grown(folder: Path, sizes: tuple[int, ...] = (1000, 100_000)) -> list[tuple[
         def commit(number: int, one: range = one) -> None:
             filled(store, one[number:number + 1])
 
+        def fsync(_: int) -> None:
+            with open(folder / "probe", "ab", buffering=0) as file:
+                file.write(bytes(4096))
+                os.fsync(file.fileno())
+
         def session(_: int) -> object:
             return store.recent("/bench", session="s1")
 
@@ -222,7 +227,8 @@ def grown(folder: Path, sizes: tuple[int, ...] = (1000, 100_000)) -> list[tuple[
             number = draw.randrange(size)
             return store.first(f"w{number % 40}", f"{number}")
         actions: dict[str, Callable[[int], object]] = {
-            "commit": commit, "resolve": lambda _, refs=refs: store.resolve("/bench", draw.choice(refs)), "first": first,
+            "commit": commit, "  reference: an fsync": fsync,
+            "resolve": lambda _, refs=refs: store.resolve("/bench", draw.choice(refs)), "first": first,
             "recent": lambda _: store.recent("/bench"), "recent of a session": session, "recent of a signature": signature,
             "changes, 20": lambda _, size=size: store.changes("/bench", draw.randrange(size - 20), 20)}
         for name, action in actions.items():
