@@ -3,11 +3,13 @@ from __future__ import annotations
 
 import multiprocessing
 import re
+import signal
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 
 from byref.filters.render import MARKER
 from byref.proxy.contracts import Call
@@ -16,7 +18,7 @@ from byref.proxy.gateway import Gateway
 from byref.proxy.gateway import open as open_gateway
 from byref.proxy.ledger.counter import TokenCounter, token_counter
 from byref.proxy.ledger.replay import Shown, replay
-from byref.proxy.ledger.summary import ALREADY, Summary, summary
+from byref.proxy.ledger.summary import ALREADY, Summary, printable, summary
 from byref.proxy.ledger.trajectories import Trajectory
 
 HEAD = re.compile(r"«r[a-z2-7]{10} ")  # the first line of a view
@@ -73,7 +75,7 @@ class Work:
             try:
                 found += [summary(each, self.definitions) for each in replay([trajectory], arm, _counter(self.counter))]
             except ByrefError as fault:
-                return f"session {trajectory.id}: {fault}"
+                return f"session {printable(trajectory.id)}: {fault}"
             finally:
                 arm.close()
         return found
@@ -89,13 +91,17 @@ def _counter(name: str) -> TokenCounter:
 
 
 def worked(trajectories: Iterable[Trajectory], work: Work, jobs: int) -> Iterator[list[Summary] | str]:
-    """What comes of each session, in order. jobs: processes; 1 for none beside this one."""
+    """What comes of each session, in order. jobs: processes; 1 for none beside this one. An interrupt is this process's to answer.
+
+    Raises `ByrefError` where a process ends that should not.
+    """
     if jobs <= 1:
         yield from map(work, trajectories)
         return
     kind = "fork" if sys.platform == "linux" and threading.active_count() == 1 else "spawn"
     waiting: deque[Future[list[Summary] | str]] = deque()
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context(kind)) as pool:
+    context = multiprocessing.get_context(kind)
+    with ProcessPoolExecutor(jobs, context, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)) as pool:
         try:
             for trajectory in trajectories:
                 waiting.append(pool.submit(work, trajectory))
@@ -103,6 +109,8 @@ def worked(trajectories: Iterable[Trajectory], work: Work, jobs: int) -> Iterato
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
+        except BrokenProcessPool:
+            raise ByrefError("one of the processes was ended from outside, perhaps for its memory: try --jobs 1") from None
         finally:
             for one in waiting:
                 one.cancel()

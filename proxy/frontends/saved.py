@@ -128,8 +128,8 @@ def _regime(one: Regime, listed: Priced) -> str:
     name = f"{prices.name} ({prices.read:g}, {prices.write:g}, {prices.output:g})"
     net = one.fetched.value * one.bill
     money = listed.money(net)
-    return (f"{name:<40}{_plain(one.most.value):>12}{_plain(one.gross.value):>8}{_percent(one.fetched):>24}{_percent(one.again):>24}"
-            f"{f'{net:,.0f}' if money is None else _dollars(money):>16}")
+    return (f"{name:<40}{_plain(one.most.value):>12}{_plain(one.gross.value):>8}{_percent(one.fetched):>23} {_percent(one.again):>23} "
+            f"{f'{net:,.0f}' if money is None else _dollars(money):>15}")
 
 
 def _plain(value: float, digits: int = 1) -> str:

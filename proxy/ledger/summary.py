@@ -101,21 +101,27 @@ def summary(replayed: Replayed, definitions: int = 0) -> Summary:
         if later:
             rest.keep(tokens, later - 1)  # the next request is the first to send an answer
     ours.keep(definitions, replayed.requests - 1)
-    counts = tally([replayed], lambda each, outcome: (outcome.tool,))
+    counts = tally([replayed], lambda each, outcome: (printable(outcome.tool),))
     tools = {name: Sums(row.total) for name, row in counts.items()}
     by_index = {outcome.evidence.index: outcome for outcome in replayed.outcomes}
     for outcome in replayed.outcomes:
-        sums = tools[outcome.tool]
+        sums = tools[printable(outcome.tool)]
         sums.raw.keep(outcome.raw, outcome.evidence.later)
         sums.view.keep(outcome.view, outcome.evidence.later)
         if outcome.lost:
             _force(sums, outcome, outcome.raw)
         if outcome.unseen:
             origin = by_index[outcome.unseen[0].origin]
-            _force(tools[origin.tool], outcome, origin.raw)
+            _force(tools[printable(origin.tool)], outcome, origin.raw)
     said = sum(tokens for tokens, _ in replayed.said)
-    return Summary(trajectory.id, trajectory.source, trajectory.model, trajectory.usage, replayed.requests, said, tools, rest, ours,
-                   _contexts(replayed), sum(outcome.shape == ALREADY for outcome in replayed.outcomes))
+    already = sum(outcome.shape == ALREADY for outcome in replayed.outcomes)
+    return Summary(printable(trajectory.id), printable(trajectory.source), printable(trajectory.model), trajectory.usage,
+                   replayed.requests, said, tools, rest, ours, _contexts(replayed), already)
+
+
+def printable(name: str) -> str:
+    """A name of a recording as a line of a table can hold it."""
+    return "".join(sign if sign.isprintable() else "?" for sign in name)
 
 
 def _force(sums: Sums, outcome: Outcome, size: int) -> None:

@@ -78,3 +78,9 @@ def test_the_context_grows_by_what_was_said_and_put_out() -> None:
     assert sorted(found.contexts) == [1, 2]
     raw, view = found.contexts[2]
     assert found.contexts[1][0] == found.contexts[1][1] < view < raw
+
+
+def test_names_that_no_terminal_can_show_are_made_to() -> None:
+    odd = Trajectory("a\ud83d", "s\n", "t", (Turn("Ba\ud83dsh", {}, "renew_lease", "renew_lease"),), model="m\x1b")
+    found = summary(replayed(odd, 3))
+    assert (found.id, found.source, found.model, list(found.tools)) == ("a?", "s?", "m?", ["Ba?sh"])
