@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
+from threading import Event, Thread
 from typing import IO, TYPE_CHECKING, BinaryIO
 
 from byref.proxy.errors import Invalid
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 LONGEST = 4 << 20  # bytes of a file that plain Python looks through
 SNIFFED = 8192  # bytes by which a binary file is told: ripgrep's rule, a NUL
 CONTEXT = 100  # lines
+_LOOK = 0.1  # seconds between two looks at whether somebody still waits
 _NO_FILE = "neither a file nor a folder"
 _WORD = r"(?:^|[^\pL\pN_])(?:%s)(?:[^\pL\pN_]|$)"  # what ripgrep 13 makes of --word-regexp
 _ARGUMENTS = (
@@ -104,15 +106,28 @@ def _ripgrep(program: str, asked: _Asked, here: Here) -> Result:
     with tempfile.TemporaryFile() as said, subprocess.Popen(
             words, cwd=here.folder, env=dict(here.environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said,
             start_new_session=True) as process:
-        whole = _listed(process.stdout, asked, found, here)
+        over = Event()
+        watcher = Thread(target=_watch, args=(process, here, over), daemon=True)
+        watcher.start()
+        whole = _listed(process.stdout, asked, found, here) and not here.stop()
         if not whole:
             process.kill()
         code = process.wait()
+        over.set()
+        watcher.join()
         said.seek(0)
         errors = b"".join(_said(path, _NO_FILE) for path in asked.paths if path not in paths) + said.read(here.room)
     if not whole:
         errors += b"grep: stopped before it had looked everywhere\n"
     return _result(asked, found, errors, code if whole else 2)
+
+
+def _watch(process: subprocess.Popen[bytes], here: Here, over: Event) -> None:
+    """Ends a search that says nothing for long once nobody waits any more."""
+    while not over.wait(_LOOK):
+        if here.stop():
+            process.kill()
+            return
 
 
 def _pipe(path: str) -> bool:

@@ -19,10 +19,11 @@ from byref.proxy.frontends.reverse import fresh, replies
 from byref.proxy.frontends.reverse.addresses import PrivateAddress
 from byref.proxy.frontends.reverse.asked import RAW, Upload, described, wanted
 from byref.proxy.frontends.reverse.headers import coming, going, varying, viewable
-from byref.proxy.frontends.reverse.keeping import Answered, Kept, keep
+from byref.proxy.frontends.reverse.keeping import Answered, Kept, keep, layout_of
 from byref.proxy.frontends.reverse.paths import Outside, target
 from byref.proxy.frontends.reverse.spool import MEMORY, Spool
 from byref.proxy.frontends.reverse.upstreams import Upstream
+from byref.proxy.frontends.tools.engine import again
 from byref.proxy.frontends.wrap import codings
 from byref.proxy.frontends.wrap.hops import EVENTS, Headers, ended, plain, words
 from byref.proxy.gates import SAFE, Call
@@ -249,11 +250,12 @@ class Exchange:
             await spool.done()
             if self.want.view:
                 varying(headers, "Accept", "Byref-View")
-                if viewable(headers):
-                    kept: Kept = await self.site.run(
-                        partial(keep, session, self._said(200, headers, ""), spool, self.want, True), spool.size > MEMORY)
-                    if kept.view is not None:
-                        return replies.viewed(200, found.reason, headers, kept.view, self.want.view)
+                if viewable(headers) and self.want.view != RAW:
+                    layout = layout_of(self._said(200, headers, ""))
+                    shown = await self.site.run(
+                        partial(again, session, found.ref, layout, budget=self.want.budget, intent=self.want.intent), spool.size > MEMORY)
+                    if not shown.passed:
+                        return replies.viewed(200, found.reason, headers, shown.text, self.want.view)
                 headers["Byref-View"] = RAW
             if (data := spool.whole) is not None:
                 return replies.passing_whole(200, found.reason, headers, data)

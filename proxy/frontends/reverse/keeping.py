@@ -4,6 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from byref.proxy.captured import Captured
+from byref.proxy.contracts import Layout
 from byref.proxy.frontends.reverse.asked import RAW, Wanted
 from byref.proxy.frontends.reverse.spool import Spool
 from byref.proxy.frontends.tools.engine import BODY, capture, described
@@ -44,6 +45,11 @@ class Kept:
     def view(self) -> str | None:
         """The view, where one was made; parts that were derived of the body are for search."""
         return None if self.shown is None or self.shown.passed else self.shown.head + self.shown.texts[BODY]
+
+
+def layout_of(said: Answered) -> Layout | None:
+    """Which members of an answer matter, where we have an adapter for its API that says so."""
+    return said.adapter.layout(said.request.path) if said.adapter is not None and said.adapter.layout is not None else None
 
 
 def keep(session: Session, said: Answered, spool: Spool, want: Wanted, view: bool) -> Kept:

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from byref.proxy import config, discover
 from byref.proxy.captured import Captured
-from byref.proxy.contracts import DERIVED, Json
+from byref.proxy.contracts import DERIVED, Call, Json, Layout, Seen, View
 from byref.proxy.errors import ConfigError, Invalid, Miss
 from byref.proxy.frontends.tools.arguments import checked, title
 from byref.proxy.frontends.tools.client import Asked, Client
 from byref.proxy.gates import Limits
+from byref.proxy.intake import Kept
 from byref.proxy.operations import Adapter, Here, Operation, Request, Result
 from byref.proxy.session import Session
 from byref.proxy.signature import signature
@@ -113,8 +114,9 @@ class Tools:
         args = described(request)
         held = _held(session, of, args, max_age) if max_age > 0 and request.method == "GET" else None
         if held is not None:
-            (body, media), age = held
-            captured = capture(session, of, request, 200, body, media, raw=raw, budget=budget, intent=intent, call_id=call_id)
+            ref, body, age = held
+            layout = of.layout(request.path) if of.layout is not None else None
+            captured = again(session, ref, layout, raw=raw, budget=budget, intent=intent)
             return Called(captured, shown(captured), 200, age), body
         headers, query = of.signed(self._environment) if of.signed is not None else ({}, {})
         began, start = session.begin(), time.monotonic()
@@ -193,17 +195,31 @@ def _after(session: Session, what: Operation, request: Request, body: bytes) -> 
         return None
 
 
-def _held(session: Session, of: Adapter, args: Mapping[str, Json], max_age: float) -> tuple[tuple[bytes, str], float] | None:
-    """The newest answer to a request that is no older, with its media type and age. Errors are none."""
+def again(session: Session, ref: str, layout: Layout | None, *, raw: bool = False, budget: int | None = None,
+          intent: str = "") -> Captured:
+    """The view of a stored answer, made anew. Nothing is stored, so that its age stays what it is. Raises a `Miss`."""
+    from byref.filters.render import view as render
+    store, gateway = session.gateway.store, session.gateway
+    manifest = store.resolve(session.scope, ref).manifest
+    parts = [part for part in manifest.parts if not part.derived]
+    view = View("", ())
+    if not raw:
+        call = Call(manifest.tool, json.loads(manifest.arguments), manifest.exit_code, manifest.is_error, intent, "", session.task, layout)
+        view = render(ref, [(part, store.open(part.blob.digest)) for part in parts], call, Seen(), gateway.settings.profile, budget,
+                      gateway.rules(session.scope))
+    return Captured([Kept(part.name, part.media, part.blob, store) for part in parts], view, ref, manifest.exit_code, manifest.is_error)
+
+
+def _held(session: Session, of: Adapter, args: Mapping[str, Json], max_age: float) -> tuple[str, bytes, float] | None:
+    """Ref, body and age of the newest answer to a request that is no older. Errors are none."""
     store = session.gateway.store
-    mark = signature(of.name, args)
-    for output in store.recent(session.scope, signature=mark, limit=1):
+    for output in store.recent(session.scope, signature=signature(of.name, args), limit=1):
         age = session.gateway.clock() - output.captured
-        parts: Sequence[tuple[str, str]] = [(part.blob.digest, part.media) for part in output.manifest.parts if part.name == BODY]
-        if output.manifest.is_error or not parts or not 0 <= age <= max_age:
+        digests = [part.blob.digest for part in output.manifest.parts if part.name == BODY]
+        if output.manifest.is_error or not digests or not 0 <= age <= max_age:
             return None
         try:
-            return (b"".join(store.open(parts[0][0]).blocks()), parts[0][1]), age
+            return output.ref, b"".join(store.open(digests[0]).blocks()), age
         except Miss:
             return None
     return None

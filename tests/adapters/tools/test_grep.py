@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -135,3 +136,15 @@ def test_a_pattern_like_an_option_is_a_pattern(tree: Path) -> None:
         if ripgrep and shutil.which("rg") is None:
             continue
         assert run(here(tree, ripgrep=ripgrep), pattern="--pre=sh")[0] == ["flags.txt:1:use --pre=sh here"]
+
+
+@needs_rg
+def test_a_search_that_finds_nothing_for_long_ends_when_nobody_waits(tree: Path) -> None:
+    with (tree / "huge.txt").open("wb") as file:  # sparse: seconds to read, no room on the disk
+        file.truncate(20 << 30)
+    where = here(tree)
+    began = time.monotonic()
+    assert RUN is not None
+    result = RUN({"pattern": "zebra-crossing", "paths": ["huge.txt"]}, Here(
+        where.folder, where.environment, lambda: time.monotonic() - began > 0.3, where.room))
+    assert result.is_error and b"stopped before it had looked everywhere" in result.parts["stderr"]  # type: ignore[operator]

@@ -110,6 +110,10 @@ def test_an_answer_in_the_store_will_do_where_the_caller_says_so(server: Recorde
         now[0] += 60
         again = call(tools, session, "openalex", "works", search="a", max_age=120)[0]
         assert len(server.asked) == 1 and again.age == 60 and again.text == first.text and first.age is None
+        for _ in range(3):  # to give an answer does not make it younger
+            now[0] += 25
+            held = call(tools, session, "openalex", "works", search="a", max_age=140)[0]
+        assert held.age == 135 and len(server.asked) == 1
         now[0] += 600
         assert call(tools, session, "openalex", "works", search="a", max_age=120)[0].age is None and len(server.asked) == 2
         call(tools, gateway.session("other", scope="there"), "openalex", "works", search="a", max_age=10_000)
