@@ -63,6 +63,8 @@ def streamed(api: str, whole: Any) -> list[bytes]:
             said.append({"type": "response.output_item.added", "output_index": i, "item": {**item, **(
                 {"content": []} if item["type"] == "message" else {"arguments": ""} if item["type"] == "function_call" else {})}})
             if item["type"] == "message":
+                said.append({"type": "response.content_part.added", "output_index": i, "item_id": item["id"], "content_index": 0,
+                             "part": {"type": "output_text", "text": "", "annotations": []}})
                 said += [{"type": "response.output_text.delta", "output_index": i, "item_id": item["id"], "content_index": 0,
                           "delta": piece} for piece in re.findall(r".{1,7}", item["content"][0]["text"], re.S)]
             elif item["type"] == "function_call":
@@ -102,6 +104,7 @@ def read(api: str, body: bytes, stream: bool) -> tuple[str, list[Any], str, dict
     if api == "responses":
         assert [event["sequence_number"] for event in events] == list(range(len(events)))
         assert [event["type"] for event in events].count("response.created") == 1 and events[-1]["type"] == "response.completed"
+        assert len({event["response"]["id"] for event in events if "response" in event}) == 1, "openai 3.57 holds on to it"
         done = [event["item"] for event in events if event["type"] == "response.output_item.done"]
         assert done == events[-1]["response"]["output"]
         assert [event["output_index"] for event in events if event["type"] == "response.output_item.added"] == list(range(len(done)))

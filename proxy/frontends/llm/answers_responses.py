@@ -37,7 +37,7 @@ class ResponsesTalk:
         self._visible: list[Object] = []
         self._usage: Object = {}
         self._number = 0  # of the next event
-        self._begun = False
+        self._id: Json = None  # clients hold an answer to the one under which it began
         self._begin()
 
     def _begin(self) -> None:
@@ -60,6 +60,8 @@ class ResponsesTalk:
         if kind in ("response.created", "response.queued", "response.in_progress"):
             if self.hidden:
                 return b""
+            created = said.get("response")
+            self._id = created.get("id") if isinstance(created, dict) else None
         elif isinstance(index, int):
             item = said.get("item")
             if isinstance(item, dict):
@@ -93,6 +95,7 @@ class ResponsesTalk:
     def whole(self, message: Mapping[str, Json]) -> None:
         """Takes in an answer that is no stream."""
         self._whole = dict(message)
+        self._id = self._id or message.get("id")
         output = message.get("output")
         for index, item in enumerate(output if isinstance(output, list) else ()):
             if isinstance(item, dict):
@@ -101,7 +104,7 @@ class ResponsesTalk:
     def message(self) -> Json:
         """The answer as one message."""
         usage = self._spent()
-        found: Object = {**self._whole, "output": list(self._visible)}
+        found: Object = {**self._whole, "id": self._id or self._whole.get("id"), "output": list(self._visible)}
         return {**found, "usage": added(self._usage, usage)} if usage or self._usage else found
 
     def _spent(self) -> Object:
