@@ -14,7 +14,7 @@ from typing import NamedTuple
 TIMES = 10_000
 SEED = 20261129
 LEVEL = 0.95
-_AT_ONCE = 4_000_000  # numbers drawn at once by numpy: 32 MB
+_AT_ONCE = 1_000_000  # numbers drawn at once by numpy: 8 MB
 
 
 class Interval(NamedTuple):
