@@ -154,7 +154,9 @@ export async function show(scope, ref, leave, at = null) {
   if (found.views.length) draw(found.views[0]);
   $("detail").hidden = false;
   document.body.classList.add("opened");
-  $("detail").focus();
+  $("detail").scrollTop = 0;
+  $("detail").focus({ preventScroll: true });
+  if (matchMedia("(max-width: 59.99rem)").matches) $("detail").scrollIntoView();
   if (at) raw(at, null);
   return true;
 }

@@ -60,7 +60,7 @@ export const when = (seconds) =>
 export function table(names, rows) {
   return el(
     "div",
-    { class: "scroll" },
+    { class: "scroll", tabindex: "0" },
     el(
       "table",
       {},
