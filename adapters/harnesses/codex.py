@@ -202,7 +202,10 @@ def ours(value: Json) -> bool:
 
 
 def waiting(folder: str, settings: Json) -> str:
-    """Why hooks that are in place do not run, from config.toml of their folder; empty where they do, as far as that says."""
+    """Why hooks that are in place do not run, from the user's config.toml; empty where they do, as far as that says.
+
+    It notes there what its user has trusted, of a project's hooks too.
+    """
     of = settings if isinstance(settings, dict) else {}
     if _object(of.get("features")).get("hooks") is False:
         return "config.toml has turned all hooks off, in [features]"

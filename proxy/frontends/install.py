@@ -34,7 +34,7 @@ class Installable(Protocol):
 
     FOLDER: of settings, below the user's own folder and a project's. An adapter may have more: PROJECT_FOLDER, where that of a project
     differs; user_folder(user, told), where no single variable names the user's; waiting(folder, settings): why hooks that are in
-    place do not run, from their folder and the value of its config.toml.
+    place do not run, from their folder and the value of the user's own config.toml.
     """
 
     FOLDER: str
@@ -215,7 +215,9 @@ def set_up(key: str) -> str | None:
             return GONE
         if not hasattr(harness, "waiting"):
             return ""
-        return str(harness.waiting(folder, toml_edits.read((changes.read(os.path.join(folder, "config.toml")) or b"").decode())))
+        own = os.path.join(config.harness_folder(harness.VARIABLE, harness.FOLDER), "config.toml")
+        settings = toml_edits.read((changes.read(own) or b"").decode())
+        return str(harness.waiting(folder, settings) and harness.waiting(os.path.realpath(folder), settings))
     except (ConfigError, OSError, UnicodeDecodeError):
         return None
 
