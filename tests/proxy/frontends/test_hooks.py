@@ -275,3 +275,43 @@ def test_a_harness_without_hooks_says_nothing(gateway: byref.Gateway) -> None:
     with pytest.raises(ConfigError, match="has no hooks"):
         hooks.load("cursor")
     assert hooks.answer(gateway, "cursor", b'{"hook_event_name": "PostToolUse"}') == b""
+
+
+def test_how_a_command_ended_comes_from_a_file_that_may_be_written_a_moment_later(gateway: byref.Gateway, tmp_path: Path) -> None:
+    file = tmp_path / "rollout.jsonl"
+    event = {"session_id": "s1", "cwd": str(tmp_path), "transcript_path": str(file), "hook_event_name": "PostToolUse", "tool_name": "Bash",
+             "tool_input": {"command": "make"}, "tool_response": LOG}
+    item = {"type": "CommandExecution", "exit_code": 3, "aggregated_output": LOG}
+
+    def told(call: str) -> bytes:
+        return hooks.answer(gateway, "codex", json.dumps({**event, "tool_use_id": call}).encode())
+
+    assert told("early") == b"", "raw, with its exit code, where nothing is known of it"
+    line = {"type": "event_msg", "payload": {"type": "item_completed", "item": {**item, "id": "late"}}}
+    writer = threading.Timer(0.01, lambda: file.write_text(json.dumps(line) + "\n"))
+    writer.start()
+    view = told("late") or told("late")  # on a machine that stands still meanwhile, the first one is raw
+    writer.join()
+    assert "exit 3" in json.loads(view)["reason"].splitlines()[0] and "ERROR: cannot link beacon" in json.loads(view)["reason"]
+
+
+def test_usage_that_an_event_tells_is_counted_once(gateway: byref.Gateway, tmp_path: Path) -> None:
+    def told(**fields: object) -> bytes:
+        return hooks.answer(gateway, "opencode", json.dumps({"session": "s1", "folder": str(tmp_path), **fields}).encode())
+
+    def ran(call: str) -> str:
+        of = {"call": call, "tool": "bash", "args": {"command": "make"}}
+        told(type="began", **of)
+        said = told(type="returned", output=LOG, exit=3, **of)
+        return str(json.loads(said)["output"]) if said else LOG
+
+    first = ran("c1")
+    assert "exit 3" in first.splitlines()[0]
+    info = {"id": "m1", "tokens": {"input": 700, "output": 30, "cache": {"read": 300, "write": 0}}}
+    for _ in range(2):
+        assert told(type="billed", info=info, calls=["c1"]) == b""
+    billed = [one for one in gateway.store.events(config.scope_here(str(tmp_path))) if one.kind == "usage"]
+    assert len(billed) == 1 and billed[0].numbers["read"] == 300 and billed[0].tool == "bash"
+    assert ran("c2") != first, "it was shown before"
+    told(type="compacted")
+    assert ran("c3") == first, "a compaction forgets"
