@@ -17,8 +17,9 @@ import pytest
 from aiohttp import web
 
 from byref.proxy import config
+from byref.proxy.errors import StoreError
 from byref.proxy.frontends import hook
-from byref.proxy.frontends.dashboard import CODE, FOLDER, Dashboard
+from byref.proxy.frontends.dashboard import CODE, FOLDER, Dashboard, Savings
 from byref.proxy.frontends.http import Service, application
 
 SCOPE, TOKEN = "1000:/home/me/project", "t" * 40
@@ -235,3 +236,9 @@ def test_a_daemon_without_a_port_says_so(server):
     server.service.port = 0
     status, body = hook.call(server.path, "POST /v1/dashboard", b"", time.monotonic() + 60)
     assert status == 409 and b"listens on no port" in body
+
+
+def test_a_report_that_fails_says_why(tmp_path):
+    (tmp_path / "config.toml").write_text("profile = 'none such'\n")
+    with pytest.raises(StoreError, match=r"`byref report` failed: .*none such"):
+        asyncio.run(Savings(str(tmp_path)).of(0))
