@@ -341,7 +341,9 @@ class MemoryStore:
                         self._pending.pop(part.blob.digest, None)
             for call in [call for call in self._all_calls() if (call.capture.scope, call.capture.ref) in doomed]:
                 self._forget_call(call)
-            self._events = [(place, _nameless(event) if (place, event.ref) in doomed else event) for place, event in self._events]
+            scopes = {place for place, _ in doomed}  # what a scope searched for may quote what is to be gone
+            self._events = [(place, _nameless(event) if (place, event.ref) in doomed else _noteless(event) if place in scopes else event)
+                            for place, event in self._events]
 
     def verify(self) -> Verified:
         with self._lock:
@@ -362,6 +364,13 @@ class MemoryStore:
     def _check_open(self) -> None:
         if self._closed:
             raise StoreError("this store was closed")
+
+
+def _noteless(event: Event) -> Event:
+    from byref.proxy.contracts import Event
+    if event.kind != "searched" or not event.note:
+        return event
+    return Event(event.kind, event.at, event.session, event.ref, event.tool, event.shape, event.numbers)
 
 
 def _nameless(event: Event) -> Event:

@@ -188,5 +188,7 @@ class Retention:
         # The row itself stays: its tick must not be given again to a later view.
         self._change_calls("call_id = NULL, ref = '', signature = '', shown = 0, orphan = 0, bytes = 0, head = '', memo = '', lines = x'',"
                            " terms = x'', manifest = NULL", (), "ref = ? AND scope = ?", (ref, scope))
+        # What a scope searched for may quote what is to be gone, and nothing says which of it does.
+        self.write.run("UPDATE events SET numbers = json_remove(numbers, '$.note') WHERE scope = ? AND kind = 'searched'", (scope,))
         self.write.run("UPDATE events SET ref = '', numbers = json_remove(numbers, '$.note') WHERE ref = ? AND scope = ?", (ref, scope))
         self.bury(scope, ref, "evicted", "")

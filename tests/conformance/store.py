@@ -310,6 +310,14 @@ class StoreSuite:
         store.log(SCOPE, event)
         assert list(store.events(SCOPE)) == [event]
 
+    def test_a_purge_forgets_what_its_scope_searched_for(self, store: Store) -> None:
+        ref = store.commit(capture(store, b"out\n" * 9)).ref
+        for scope in (SCOPE, OTHER):
+            store.log(scope, Event("searched", 1.0, "a", "", "", "", {"hits": 2}, "the secret of it"))
+        store.purge(SCOPE, ref)
+        assert [event.note for event in store.events(SCOPE) if event.kind == "searched"] == [""]
+        assert [event.note for event in store.events(OTHER)] == ["the secret of it"]
+
     def test_all_views_of_a_ref_come_back_from_every_scope(self, store: Store) -> None:
         texts = ("head of it", "")
         for scope, context in ((SCOPE, "a"), (OTHER, "b")):

@@ -237,7 +237,7 @@ def test_outputs_that_are_purged_while_they_are_searched_and_built_are_no_hits_a
     session.gateway.indexes.build("s")
     assert len(held(session)) == len(held(session, "trigram")) == len(WORDS)
     session.gateway.close()
-    assert b"limaMarker" not in files(tmp_path)
+    assert b"and limaMarker" not in files(tmp_path), "what was searched for since stands in the ledger, but nothing of the outputs"
 
 
 def test_a_store_that_is_closed_while_it_is_built_loses_nothing_and_mixes_no_scopes(tmp_path: Path) -> None:

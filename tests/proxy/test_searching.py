@@ -154,11 +154,11 @@ def test_a_damaged_output_is_told_and_does_not_hide_the_others(tmp_path: Any) ->
             session.search("needle", [broken])
 
 
-def test_each_search_is_in_the_ledger_without_its_words(session: byref.Session) -> None:
-    put(session, "needle\n")
+def test_each_search_is_in_the_ledger_with_its_query_and_nothing_of_what_it_found(session: byref.Session) -> None:
+    put(session, "a needle that lies in the hay\n")
     session.search("needle")
     (event,) = [event for event in session.gateway.store.events() if event.kind == "searched"]
-    assert event.numbers["hits"] == 1 and event.numbers["tokens"] > 0 and "needle" not in repr(event)
+    assert event.numbers["hits"] == 1 and event.numbers["tokens"] > 0 and event.note == "needle" and "hay" not in repr(event)
 
 
 def test_explain_shows_the_whole_chain_as_its_schema_says(session: byref.Session, root: Path) -> None:
