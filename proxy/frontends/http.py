@@ -14,6 +14,7 @@
 | GET /healthz          |                                                             | ok                                              |
 | GET /metrics          |                                                             | the ledger's totals, for Prometheus             |
 | POST /v1/stop         | over the Unix socket alone                                  |                                                 |
+| /web/...              | see dashboard.py                                            | the dashboard                                   |
 | /{upstream}/...       | what `byref serve --upstream` named: see reverse/           | what the upstream answers                       |
 
 Whoever sends `Accept: application/vnd.byref.frame` gets bytes after a head in one line instead of text in JSON. A miss is
