@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from _thread import RLock
 
-from byref.proxy.contracts import Blob, Capture, Output, Usage, Verified, View
+from byref.proxy.contracts import Blob, Capture, Event, Output, Usage, Verified, View
 from byref.proxy.errors import Collision, Evicted, Expired, StoreError, StoreFull, Unknown
 from byref.proxy.store.memo import ROW, MemoCall, first_of, texts_to_keep
 from byref.proxy.store.rerun import rerun
@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from byref.proxy.contracts import Buffer, Clock, Event, Manifest, Source
+    from byref.proxy.contracts import Buffer, Clock, Manifest, Source
 
 ROWS, MEMO = 10, 4  # tombstones and events may each take up a tenth of a quota that is used up, calls with their views a quarter
 
@@ -367,7 +367,6 @@ class MemoryStore:
 
 
 def _noteless(event: Event) -> Event:
-    from byref.proxy.contracts import Event
     if event.kind != "searched" or not event.note:
         return event
     return Event(event.kind, event.at, event.session, event.ref, event.tool, event.shape, event.numbers)
