@@ -130,7 +130,12 @@ def _window(data: bytes, query: Query, places: list[int], exacts: int) -> tuple[
         together = len(often) > 1 and often[0][0] > most
         compiled = _seeker(query.exact, tuple(query.terms[bit].form for _, bit in often[:2]) if together else forms, together)
         if compiled is not None:
-            return _looked(data, query, compiled, often, 0 if often and often[0][0] > most else rare, places, exacts)
+            seen = _looked(data, query, compiled, often, 0 if often and often[0][0] > most else rare, places, exacts)
+            if seen[0] or together or rare == len(often):
+                return seen
+            # None of the rarer ones is there: the next one is, if it is common.
+            compiled = _seeker(b"", (query.terms[often[rare][1]].form,), False)
+            return seen if compiled is None else _looked(data, query, compiled, often[rare:], 0, places, exacts)
     low = _lower(data, query.exact)
     found: dict[int, list[int]] = {}
     many = 0
@@ -162,10 +167,9 @@ def _most(data: bytes) -> int:
 
 
 def _rare(often: Sequence[tuple[int, int]], most: int, all_of_them: int) -> int:
-    """How many terms, rarest first, are looked for everywhere: one that stands there, then as long as no one and not all together are
-    too many. A sample may miss those that it counts as none."""
+    """How many terms, rarest first, are looked for everywhere: one, then as long as no one and not all together are too many."""
     rare = total = 0
-    while rare < len(often) and (total == 0 or (often[rare][0] <= most and total + often[rare][0] <= all_of_them)):
+    while rare < len(often) and (rare == 0 or (often[rare][0] <= most and total + often[rare][0] <= all_of_them)):
         total += often[rare][0]
         rare += 1
     return rare

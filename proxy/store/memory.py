@@ -342,7 +342,8 @@ class MemoryStore:
             for call in [call for call in self._all_calls() if (call.capture.scope, call.capture.ref) in doomed]:
                 self._forget_call(call)
             scopes = {place for place, _ in doomed}  # what a scope searched for may quote what is to be gone
-            self._events = [(place, _nameless(event) if (place, event.ref) in doomed else _noteless(event) if place in scopes else event)
+            self._events = [(place, _noteless(event, "") if (place, event.ref) in doomed else
+                             _noteless(event, event.ref) if place in scopes and event.kind == "searched" else event)
                             for place, event in self._events]
 
     def verify(self) -> Verified:
@@ -366,15 +367,9 @@ class MemoryStore:
             raise StoreError("this store was closed")
 
 
-def _noteless(event: Event) -> Event:
-    if event.kind != "searched" or not event.note:
-        return event
-    return Event(event.kind, event.at, event.session, event.ref, event.tool, event.shape, event.numbers)
-
-
-def _nameless(event: Event) -> Event:
+def _noteless(event: Event, ref: str) -> Event:
     from byref.proxy.contracts import Event
-    return Event(event.kind, event.at, event.session, "", event.tool, event.shape, event.numbers)
+    return Event(event.kind, event.at, event.session, ref, event.tool, event.shape, event.numbers)
 
 
 class _Writer:
