@@ -232,6 +232,8 @@ def offsets(there: str, asked: Sieve, parts: Iterable[Iterable[bytes]], go_on: C
         try:
             while process.stdout is not None and (data := process.stdout.read(1 << 16)):
                 printed.append(data)
+        except (OSError, ValueError):  # it ended early, and its pipe was closed
+            pass
         finally:
             read.set()
 
