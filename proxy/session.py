@@ -9,6 +9,7 @@ from _thread import allocate_lock
 
 from byref.proxy.contracts import Call, Json, Seen
 from byref.proxy.text import short_hash
+from byref.proxy.tracing import span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -186,16 +187,22 @@ class Session:
         Never fails for a fault of ours: then the raw output passes, `ref` is empty and `warning` says why. Raises
         TypeError for what is no output and `Invalid` for a part's name that no address can carry.
         """
-        return self.gateway.capture(
-            self, Call(tool, args, exit_code, is_error, intent, said, self.task, layout), output, call_id=call_id, budget=budget, raw=raw,
-            began=began, elapsed=elapsed, media=media, native=native, aside=aside)
+        with span("capture", tool=tool, session=self.name) as traced:
+            found = self.gateway.capture(
+                self, Call(tool, args, exit_code, is_error, intent, said, self.task, layout), output, call_id=call_id, budget=budget,
+                raw=raw, began=began, elapsed=elapsed, media=media, native=native, aside=aside)
+            traced.set(ref=found.ref, shape=found.shape, passed=found.passed, gaps=len(found.gaps))
+        return found
 
     def fetch(self, ref: str, at: str | None = None, *, part: str | None = None, max_tokens: int | None = 8000, cursor: str | None = None,
               encoding: str | None = None) -> Page:
         """One page of a stored output: exact bytes, never filtered. See `byref.proxy.reader.fetch`."""
         from byref.proxy.reader import fetch
-        return fetch(self.gateway.store, self.scope, ref, at, part=part, max_tokens=max_tokens, cursor=cursor, encoding=encoding,
-                     log=lambda page: self.gateway.fetched(self, page))
+        with span("fetch", ref=ref[:64], session=self.name) as traced:
+            page = fetch(self.gateway.store, self.scope, ref, at, part=part, max_tokens=max_tokens, cursor=cursor, encoding=encoding,
+                         log=lambda page: self.gateway.fetched(self, page))
+            traced.set(tool=page.tool, bytes=len(page.data), more=page.cursor is not None)
+        return page
 
     def blocks(self, ref: str, part: str | None = None) -> Iterator[bytes]:
         """All bytes of an output, or of one part, in pieces, checked against the whole hash at the end."""
@@ -224,10 +231,12 @@ class Session:
         memory = self.gateway.memory(self.context) if self.proven and refs is not None else None
         given = None if memory is None else (memory.enter(memory.tick), memory.gaps.get)
         try:
-            found = search(self.gateway.store, self.scope, query, refs, tool=tool, signature=signature, outcome=outcome, kind=kind,
-                           since=since, session=session, timebox_ms=timebox_ms, k=k, max_tokens=max_tokens, layers=layers,
-                           emphasis=emphasis, explain=explain, weights=weights, like=place, profile=profile, indexes=self.gateway.indexes,
-                           given=given)
+            with span("search", session=self.name, timebox_ms=timebox_ms) as traced:
+                found = search(self.gateway.store, self.scope, query, refs, tool=tool, signature=signature, outcome=outcome, kind=kind,
+                               since=since, session=session, timebox_ms=timebox_ms, k=k, max_tokens=max_tokens, layers=layers,
+                               emphasis=emphasis, explain=explain, weights=weights, like=place, profile=profile,
+                               indexes=self.gateway.indexes, given=given)
+                traced.set(hits=len(found.hits), outputs=found.outputs, searched=found.searched)
         finally:
             if memory is not None:
                 memory.leave()
