@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     Postings: TypeAlias = dict[int, list[tuple[int, NDArray[np.uint32], NDArray[np.uint8]]]]  # by key: segment, chunks, how often
     # Segments with the chunks of each that count, the shape's number of each chunk, how many chunks and of what length shapes have;
-    # which chunks have the next one beside them, and of what length they are with their neighbours, by shape.
+    # which chunks have the next one beside them, and of what length they are with their neighbours, by shape; the order of blobs in time.
     Prepared: TypeAlias = tuple[list[tuple[Segment, NDArray[np.bool_]]], list[NDArray[np.int64]], NDArray[np.int64], NDArray[np.int64],
-                                list[NDArray[np.bool_]], NDArray[np.int64]]
+                                list[NDArray[np.bool_]], NDArray[np.int64], list[NDArray[np.int64]]]
 
 VERSION = "2"  # of chunks, tokens and stems
 TERMS = 64  # of a query: the rarest; of one for what is like a text, those that weigh most there and here
@@ -83,7 +83,7 @@ class Bm25:
         for bit, term in enumerate(query.terms):
             by_key.setdefault(key(stem(term.form.decode("utf-8", "surrogatepass"))), []).append(bit)
         places = [0] * len(query.terms)
-        segments, kinds, sizes, averages, beside, wide = self._prepared(scope, query)
+        segments, kinds, sizes, averages, beside, wide, times = self._prepared(scope, query)
         total = int(sizes.sum())
         found: Postings = {}
         for number, (segment, mask) in enumerate(segments):
@@ -109,7 +109,7 @@ class Bm25:
                 scores[number][posts] += weight * _saturated(counts.astype(np.int64), lengths, averages[kinds[number][posts]])
         if not budget.late():
             _add_surroundings(segments, scores, found, weights, kinds, beside, wide, AROUND * budget.hits)
-        hits = _best(segments, scores, found, by_key, scope, budget.hits)
+        hits = _best(segments, times, scores, found, by_key, scope, budget.hits)
         known = self.indexed()
         searched = known.intersection(scope.held)
         return Contribution(hits, None if len(searched) == len(scope.held) else searched, not budget.late(), tuple(places))
@@ -130,7 +130,9 @@ class Bm25:
                     np.zeros(names, np.int64))
         averages = _averages([segment.length.astype(np.int64) * mask for segment, mask in segments], kinds, sizes)
         beside, lengths = _surroundings(segments)
-        made = segments, kinds, sizes, averages, beside, _averages(lengths, kinds, sizes)
+        times = [np.fromiter((_time(scope.held.get(blob)) for blob in segment.blobs), np.int64, len(segment.blobs))
+                 for segment, _ in segments]
+        made = segments, kinds, sizes, averages, beside, _averages(lengths, kinds, sizes), times
         if not query.apart:
             self._last = scope.held, there, made
         return made
@@ -291,7 +293,7 @@ def _add_surroundings(segments: Sequence[tuple[Segment, NDArray[np.bool_]]], sco
 def _least(scores: NDArray[np.int64], count: int) -> int:
     """The score that so many chunks reach, 1 where fewer have any."""
     import numpy as np
-    return max(1, int(np.partition(scores, len(scores) - count)[len(scores) - count])) if len(scores) > count else 1
+    return max(1, int(np.partition(scores, len(scores) - count)[len(scores) - count])) if len(scores) >= count else 1
 
 
 def _allowed(segment: Segment, scope: Scope, query: Query) -> NDArray[np.bool_]:
@@ -316,7 +318,21 @@ def _postings(segment: Segment, one: int) -> tuple[NDArray[np.uint32], NDArray[n
     return segment.posts[start:end], segment.counts[start:end]
 
 
-def _best(segments: Sequence[tuple[Segment, NDArray[np.bool_]]], scores: Sequence[NDArray[np.int64]],
+def _time(held: Held | None) -> int:
+    """What orders a blob by time: the newest output first, then by part."""
+    return held.age << 10 | min(held.part, 1023) if held is not None else 0
+
+
+def _first(segment: Segment, times: NDArray[np.int64], places: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """So many of these chunks, by time and place."""
+    import numpy as np
+    if len(places) <= count:
+        return places
+    order = times[segment.blob[places]] << 32 | segment.start[places].astype(np.int64)
+    return places[np.argpartition(order, count)[:count]]
+
+
+def _best(segments: Sequence[tuple[Segment, NDArray[np.bool_]]], times: Sequence[NDArray[np.int64]], scores: Sequence[NDArray[np.int64]],
           found: Postings, by_key: dict[int, list[int]], scope: Scope, count: int) -> list[Hit]:
     """The best chunks; ties are resolved by time and place before anything is cut."""
     import numpy as np
@@ -325,7 +341,7 @@ def _best(segments: Sequence[tuple[Segment, NDArray[np.bool_]]], scores: Sequenc
     least = _least(np.concatenate(best), count) if best else 1
     for number, own in enumerate(scores):
         segment = segments[number][0]
-        places = np.flatnonzero(own >= least)
+        places = np.concatenate((np.flatnonzero(own > least), _first(segment, times[number], np.flatnonzero(own == least), count)))
         for at, score, blob, start in zip(places.tolist(), own[places].tolist(), segment.blob[places].tolist(),
                                           segment.start[places].tolist(), strict=True):
             held = scope.held[segment.blobs[blob]]
