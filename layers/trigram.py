@@ -125,7 +125,7 @@ class Trigram:
             done = shard.fill(wanted, cancel)
         finally:
             if not done or self._folder is not None:
-                shard.db.close()
+                shard.close()
             if not done and self._folder is not None:
                 os.unlink(path)
         if not done:
@@ -152,7 +152,7 @@ class Trigram:
         except FileNotFoundError:
             names, changed = set(), -1
         for name in self._shards.keys() - names:
-            self._shards.pop(name).db.close()
+            self._shards.pop(name).close()
         for name in names - self._shards.keys():
             path = os.path.join(self._folder, name)
             try:
@@ -167,7 +167,7 @@ class Trigram:
     def _drop(self, name: str) -> None:
         shard = self._shards.pop(name, None)
         if shard is not None:
-            shard.db.close()
+            shard.close()
         if self._folder is not None:
             try:
                 os.unlink(os.path.join(self._folder, name))
@@ -177,7 +177,7 @@ class Trigram:
     def close(self) -> None:
         with self._lock:
             for shard in self._shards.values():
-                shard.db.close()
+                shard.close()
             self._shards, self._changed = {}, -1
 
 
@@ -189,6 +189,11 @@ class _Shard:
         self.blobs: frozenset[str] = frozenset()
         self.size = 0
         self._lock = RLock()
+
+    def close(self) -> None:
+        """Waits for a search that is under way: SQLite must not lose a database from under a statement."""
+        with self._lock:
+            self.db.close()
 
     def load(self) -> _Shard:
         """Raises `sqlite3.Error` for a file that is damaged or of another layout."""

@@ -1,6 +1,8 @@
 """Trigrams: strings inside others and misspelt ones, whatever signs they hold; and that a blob goes whole."""
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
@@ -90,3 +92,28 @@ def test_a_heavier_string_comes_first(world: Any, budget: Budget) -> None:
     trigram.apply(here.added(), (), Event())
     for weights, wanted in (({"alphamarker": 2}, ["a", "b"]), ({"bravosignal": 2}, ["b", "a"]), ({"alphamarker": 0}, ["b"])):
         assert here.names(trigram.search(parse("alphaMarker bravoSignal", weights), here.scope, budget)) == wanted
+
+
+def test_a_database_is_not_closed_under_a_search(tmp_path: Path) -> None:
+    code = ("import sys, threading\n"
+            "from threading import Event\n"
+            "from byref.layers import trigram\n"
+            "from byref.layers.contract import Added\n"
+            "from byref.proxy.store.source import BytesSource\n"
+            "text = ''.join(f'some word{n} and another{n}\\n' for n in range(4000)).encode()\n"
+            "for turn in range(40):\n"
+            "    layer = trigram.layer(None)\n"
+            "    layer.apply([Added('b', BytesSource(text), 'text')], (), Event())\n"
+            "    (name, shard), = layer._all()\n"
+            "    def look():\n"
+            "        try:\n"
+            "            while True:\n"
+            "                shard.find('another1234', 200)\n"
+            "        except Exception:\n"
+            "            pass\n"
+            "    threads = [threading.Thread(target=look) for _ in range(3)]\n"
+            "    [thread.start() for thread in threads]\n"
+            "    layer.apply((), ['b'], Event())\n"
+            "    [thread.join() for thread in threads]\n")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
