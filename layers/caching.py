@@ -77,6 +77,10 @@ class Cached:
         self._layer, self._memory, self._scope = layer, memory, scope
 
     @property
+    def layer(self) -> Layer:
+        return self._layer
+
+    @property
     def name(self) -> str:
         return self._layer.name
 

@@ -58,4 +58,4 @@ def _moved(answer: Answer, moved: Sequence[int], asked: str) -> Answer:
 
     given = answer.contribution
     made = type(given)([hit(one) for one in given.hits], given.searched, given.whole, (), given.faults, given.note, given.uncovered)
-    return Answer(answer.name, answer.version, answer.status, made, answer.note, answer.micros, asked)
+    return answer.of(made, asked)

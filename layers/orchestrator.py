@@ -37,9 +37,9 @@ ORDER = ("names", "bm25", "static", "trigram", "text", "fuzzy")  # quick ones fi
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of one layer. status: ran, aborted or skipped; note says why. micros: microseconds it took.
+    """What became of one layer. status: ran, aborted or skipped; note says why. micros: microseconds it took, or was waited for.
 
-    asked: how the query came to be, as in `weighted.QUERIES`.
+    asked: how the query came to be, as in `weighted.QUERIES`. began: nanoseconds on this process's clock, 0 where nobody asked it.
     """
 
     name: str
@@ -49,14 +49,18 @@ class Answer:
     note: str = ""
     micros: int = 0
     asked: str = "original"
+    began: int = 0
+
+    def of(self, contribution: Contribution, asked: str | None = None) -> Answer:
+        """The same of another contribution."""
+        return Answer(self.name, self.version, self.status, contribution, self.note, self.micros, asked or self.asked, self.began)
 
     def cut(self, count: int) -> Answer:
         """With so many of its best hits."""
         held = self.contribution
         if len(held.hits) <= count:
             return self
-        contribution = Contribution(held.hits[:count], held.searched, held.whole, held.places, held.faults, held.note, held.uncovered)
-        return Answer(self.name, self.version, self.status, contribution, self.note, self.micros, self.asked)
+        return self.of(Contribution(held.hits[:count], held.searched, held.whole, held.places, held.faults, held.note, held.uncovered))
 
 
 def load(folder_of: Callable[[str], str | None], log: Log) -> list[Layer]:
@@ -147,20 +151,20 @@ class Orchestrator:
                 self._stuck[layer.name] = self._stuck.get(layer.name, 0) + 1
         if one.abandoned:
             one.budget.cancel.set()
-            return Answer(layer.name, layer.version, ABORTED, Contribution(()), "still running")
+            return one.answer(ABORTED, Contribution(()), "still running")
         if isinstance(one.fault, Invalid):  # what it computes with is not fit for use; its status says what to do
-            return Answer(layer.name, layer.version, SKIPPED, Contribution(()), str(one.fault).removeprefix("invalid: ")[:NOTE], one.micros)
+            return one.answer(SKIPPED, Contribution(()), str(one.fault).removeprefix("invalid: ")[:NOTE])
         if isinstance(one.fault, Miss) and named:
             raise one.fault
         if isinstance(one.fault, Starting):
-            return Answer(layer.name, layer.version, SKIPPED, Contribution(()), "starting", one.micros)
+            return one.answer(SKIPPED, Contribution(()), "starting")
         if one.fault is not None:
             self._log(f"layer {layer.name}", one.fault)
-            return Answer(layer.name, layer.version, ABORTED, Contribution(()), "faulty", one.micros)
+            return one.answer(ABORTED, Contribution(()), "faulty")
         contribution = one.contribution
         if contribution is None:
-            return Answer(layer.name, layer.version, SKIPPED, Contribution(()), "does not apply", one.micros)
-        return Answer(layer.name, layer.version, RAN if contribution.whole else ABORTED, contribution, contribution.note, one.micros)
+            return one.answer(SKIPPED, Contribution(()), "does not apply")
+        return one.answer(RAN if contribution.whole else ABORTED, contribution, contribution.note)
 
     def _release(self, one: _Running) -> None:
         with self._lock:
@@ -181,17 +185,21 @@ class _Running:
 
     def __init__(self, layer: Layer, budget: Budget, arrived: SimpleQueue[None]) -> None:
         self.layer, self.budget, self._arrived = layer, budget, arrived
-        self.done, self.abandoned, self.micros = False, False, 0
+        self.done, self.abandoned = False, False
+        self.began, self.ended = time.perf_counter_ns(), 0
         self.contribution: Contribution | None = None
         self.fault: Exception | None = None
 
     def run(self, query: Query, scope: Scope, candidates: Sequence[Hit] | None, release: Callable[[_Running], None]) -> None:
-        began = time.perf_counter_ns()
         try:
             if self.layer.applies(scope, query):
                 self.contribution = self.layer.search(query, scope, self.budget, candidates)
         except Exception as fault:  # logged by whoever waits
             self.fault = fault
-        self.micros = (time.perf_counter_ns() - began) // 1000
+        self.ended = time.perf_counter_ns()
         release(self)
         self._arrived.put(None)
+
+    def answer(self, status: str, contribution: Contribution, note: str) -> Answer:
+        ended = time.perf_counter_ns() if self.abandoned else self.ended
+        return Answer(self.layer.name, self.layer.version, status, contribution, note, (ended - self.began) // 1000, began=self.began)

@@ -348,8 +348,9 @@ class Store(Protocol):
         """Retention may take a closed session's outputs before those of open ones."""
     def log(self, scope: str, *events: Event) -> None:
         """Adds events to the ledger, all or none."""
-    def events(self, scope: str | None = None, *, since: float = 0.0, session: str | None = None) -> Iterator[Event]:
-        """Events oldest first, of one scope or of all."""
+    def events(self, scope: str | None = None, *, since: float = 0.0, session: str | None = None,
+               kind: str | None = None) -> Iterator[Event]:
+        """Events oldest first, of one scope or of all, of one kind or of all."""
     def handled(self, scope: str, refs: Sequence[str]) -> Mapping[str, tuple[float | None, int]]:
         """Of these refs: seconds that the newest call took of which it is known, None for none, and how many pages were fetched."""
     def gc(self) -> Usage:

@@ -281,10 +281,11 @@ class Gateway:
 
     def searched(self, session: Session, found: Found) -> None:
         """Logs a search. A store that cannot be written still answers."""
+        from byref.proxy.anytime import logged
         try:
             self.store.log(session.scope, events.searched(
                 at=self.clock(), session=session.name, tokens=estimate(found.text), hits=len(found.hits), query=found.query,
-                meant=(hit.ref for hit in found.hits if events.meant(hit.signals))))
+                meant=(hit.ref for hit in found.hits if events.meant(hit.signals)), times=logged(found.timeline)))
         except (ByrefError, OSError) as fault:
             self.faults.add("log", fault)
 

@@ -60,7 +60,7 @@ def without(answers: Sequence[Answer], query: Query) -> list[Answer]:
         given = one.contribution
         hits = [hit for hit in given.hits if not stretch(*hit.span)]
         made = type(given)(hits, given.searched, given.whole, given.places, given.faults, given.note, given.uncovered)
-        kept.append(type(one)(one.name, one.version, one.status, made, one.note, one.micros, one.asked))
+        kept.append(one.of(made))
     return kept
 
 

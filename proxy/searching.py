@@ -10,7 +10,7 @@ import time
 from byref.layers import fusion, ranking
 from byref.layers.orchestrator import ABORTED, RAN, SKIPPED
 from byref.layers.workers import prompt
-from byref.proxy import likeness
+from byref.proxy import anytime, likeness
 from byref.proxy.contracts import dataclass
 from byref.proxy.errors import Invalid, Miss
 from byref.proxy.excerpts import Hit, fitting
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from byref.layers.contract import Scope
     from byref.layers.orchestrator import Answer
     from byref.layers.ranking import Ranked
+    from byref.proxy.anytime import Timeline
     from byref.proxy.contracts import Json, Output, Store
     from byref.proxy.likeness import Stretch
     from byref.proxy.query import Query
@@ -56,7 +57,7 @@ class Found:
     """The answer of a search. hits: best first. layers: what became of each. uncovered: tokens of the query found nowhere.
 
     searched of outputs were looked at whole. text: all of it as an agent reads it. explanation: where it was asked for, how each
-    hit came to its place, as docs/explain-2.schema.json says.
+    hit came to its place, as docs/explain-2.schema.json says. timeline: when each layer was through; equal answers may differ in that.
     """
 
     query: str
@@ -68,6 +69,15 @@ class Found:
     filters: Mapping[str, str]
     text: str
     explanation: Mapping[str, Json] | None = None
+    timeline: Timeline | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Found) and self._told() == other._told()
+
+    __hash__ = None  # type: ignore[assignment]  # it holds mappings
+
+    def _told(self) -> tuple[object, ...]:
+        return (self.query, self.hits, self.layers, self.uncovered, self.outputs, self.searched, self.filters, self.text, self.explanation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +100,7 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
            timebox_ms: int = 1000, k: int | None = None, max_tokens: int = MAX_TOKENS, layers: Sequence[str] | None = None,
            emphasis: str = "balanced", profile: str = fusion.CASCADE, explain: bool = False,
            weights: Mapping[str, float] | None = None, like: Stretch | None = None, indexes: Indexes | None = None,
-           given: Given | None = None, clock: Callable[[], float] = time.monotonic) -> Found:
+           given: Given | None = None, cached: bool = True, clock: Callable[[], float] = time.monotonic) -> Found:
     """Where a text, a pattern between slashes, or words stand in the outputs of a scope, or in those of refs.
 
     tool, signature, outcome (success, failure), kind (a shape's name), since (a ref: what came after it) and session
@@ -100,8 +110,9 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
     the query weigh, 1 being as they are and 0 as if they were not asked for. like: instead of a query, the stretch of an output that
     places are to be like; it is none of them, and a near-duplicate has the signal `duplicate`.
     indexes: of the store; without them nothing is indexed,
-    and only layers that need none find anything. given: what the caller's context was shown, where that is proven. Raises a `Miss`
-    for a ref that cannot be read and `Invalid` for a filter, bound or weight that is none; a query raises nothing.
+    and only layers that need none find anything. given: what the caller's context was shown, where that is proven. cached: layers may
+    give what they answered before. Raises a `Miss` for a ref that cannot be read and `Invalid` for a filter, bound or weight that is
+    none; a query raises nothing.
     """
     if outcome not in (None, *OUTCOMES):
         raise Invalid(f"outcome is success or failure, not {str(outcome)[:20]!r}")
@@ -118,9 +129,10 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
     query = parse(text, weights) if like is None else likeness.query_of(like, weights)
     if not query.text:
         return Found("", (), (), (), 0, 0, filters, USAGE)
+    zero = time.perf_counter_ns()
     held = indexes or Indexes(store, None, lambda where, fault: None)
     held.asked()
-    orchestrator = held.orchestrator(scope)
+    orchestrator = held.orchestrator(scope) if cached else held.uncached(scope)
     orchestrator.check(layers)
     began = clock()
     view = _scope(store, scope, refs, filters, held)
@@ -154,10 +166,15 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
                  forms.notes)
     if indexes is not None and not view.named:
         indexes.used(scope, [ranked[hit.rank - 1].hit.span.blob for hit in hits if hit.rank])
-    explanation = ranking.explanation(
-        query, emphasis, answers, [(ranked[hit.rank - 1], hit.ref, hit.address) for hit in hits if hit.rank], profile) if explain else None
+    course = anytime.timeline(every, ranked[:anytime.BEST], zero, time.perf_counter_ns())
+    explanation = None
+    if explain:
+        explanation = ranking.explanation(
+            query, emphasis, answers, [(ranked[hit.rank - 1], hit.ref, hit.address) for hit in hits if hit.rank], profile)
+        explanation["time"] = anytime.explained(course, best, ranked[:anytime.BEST], view, timebox_ms,
+                                                lambda some: ranking.rank(whole, view, some, emphasis, profile, known))
     asked = query.whole if like is None else f"like {like.ref} {like.address}".rstrip()
-    return Found(asked, hits, ran, missed, len(view.outputs), searched, filters, shown + tail, explanation)
+    return Found(asked, hits, ran, missed, len(view.outputs), searched, filters, shown + tail, explanation, course)
 
 
 def _scope(store: Store, scope: str, refs: Sequence[str] | None, filters: Mapping[str, str], indexes: Indexes) -> Scope:

@@ -95,4 +95,4 @@ def search(here: Session, query: str, refs: Sequence[str] | None, layers: Sequen
     said = ", ".join(f"{one.name} {' '.join(one.refs)}" if one.status == "ran" else f"{one.name} aborted: {one.note}" for one in told)
     text = f"{found.text.removesuffix(chr(10)).removesuffix(']')}; {said}]\n"
     return Found(found.query, found.hits, (*ran, *found.layers), found.uncovered, found.outputs, found.searched, found.filters, text,
-                 found.explanation)
+                 found.explanation, found.timeline)

@@ -12,7 +12,9 @@ adds a `counted` for each text. Kinds and their numbers:
 | repeated | the former one  | raw, view of the call that repeats it                                          |
 | fetched  | the output      | tokens, bytes of one page; note: its address                                   |
 | searched | -               | tokens of the answer, hits; meant1, ... (keys of the refs of hits that only    |
-|          |                 | layers of meaning brought); note: the query, through the projection            |
+|          |                 | layers of meaning brought); note: the query, through the projection; micros    |
+|          |                 | until it was there; best (places, at most 10), ended-LAYER (micros), and       |
+|          |                 | named-LAYER (places of the best that no layer had named before): `anytime`     |
 | counted  | -               | key of a text, its tokens; tool: by what they were counted. Of a repeat, shows: |
 |          |                 | whether it shows lines that the former view hid                                |
 | usage    | of its 1st call | message (hash of its id); as billed: input, read and written (cache), output   |
@@ -56,10 +58,11 @@ def fetched(*, at: float, session: str, ref: str, tool: str, shape: str, tokens:
     return Event("fetched", at, session, ref, tool, shape, {"tokens": tokens, "bytes": size}, address if len(address) <= NOTE else "")
 
 
-def searched(*, at: float, session: str, tokens: int, hits: int, query: str = "", meant: Iterable[str] = ()) -> Event:
-    """One answer of a search. meant: refs of hits that only layers of meaning brought."""
+def searched(*, at: float, session: str, tokens: int, hits: int, query: str = "", meant: Iterable[str] = (),
+             times: Mapping[str, int] | None = None) -> Event:
+    """One answer of a search. meant: refs of hits that only layers of meaning brought. times: as `byref.proxy.anytime.logged` has them."""
     keys = {f"meant{number}": key(ref) for number, ref in enumerate(dict.fromkeys(meant), 1)}
-    return Event("searched", at, session, "", "", "", {"tokens": tokens, "hits": hits} | keys, project(query)[:NOTE])
+    return Event("searched", at, session, "", "", "", {"tokens": tokens, "hits": hits} | keys | dict(times or {}), project(query)[:NOTE])
 
 
 def meant(signals: Sequence[str]) -> bool:

@@ -204,13 +204,14 @@ class FileStore:
             for values in every:
                 write.run(INSERT_EVENT, values)
 
-    def events(self, scope: str | None = None, *, since: float = 0.0, session: str | None = None) -> Iterator[Event]:
+    def events(self, scope: str | None = None, *, since: float = 0.0, session: str | None = None,
+               kind: str | None = None) -> Iterator[Event]:
         last = 0
         while True:  # in pages, so that a slow reader keeps no WAL from being emptied
             rows = self._catalog.read(
                 f"SELECT {EVENT} FROM events WHERE id > ?1 AND at >= ?2 AND (?3 IS NULL OR scope = ?3)"
-                " AND (?4 IS NULL OR session = ?4) ORDER BY id LIMIT 1000",
-                (last, since, None if scope is None else text(scope), None if session is None else text(session)))
+                " AND (?4 IS NULL OR session = ?4) AND (?5 IS NULL OR kind = ?5) ORDER BY id LIMIT 1000",
+                (last, since, None if scope is None else text(scope), None if session is None else text(session), kind))
             if not rows:
                 return
             last = number(rows[-1][0])

@@ -227,10 +227,11 @@ class MemoryStore:
             self._check_open()
             self._events.extend((scope, event) for event in events)
 
-    def events(self, scope: str | None = None, *, since: float = 0.0, session: str | None = None) -> Iterator[Event]:
+    def events(self, scope: str | None = None, *, since: float = 0.0, session: str | None = None,
+               kind: str | None = None) -> Iterator[Event]:
         with self._lock:
             found = [event for place, event in self._events
-                     if scope in (None, place) and event.at >= since and session in (None, event.session)]
+                     if scope in (None, place) and event.at >= since and session in (None, event.session) and kind in (None, event.kind)]
         return iter(found)
 
     def handled(self, scope: str, refs: Sequence[str]) -> Mapping[str, tuple[float | None, int]]:

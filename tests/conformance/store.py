@@ -304,6 +304,7 @@ class StoreSuite:
         assert list(store.events()) == [*events, events[0]]
         assert list(store.events(SCOPE, since=2.0)) == events[1:]
         assert list(store.events(SCOPE, session="a")) == events[::2]
+        assert list(store.events(SCOPE, kind="viewed")) == events[1:2]
 
     def test_an_event_keeps_its_note(self, store: Store) -> None:
         event = Event("searched", 1.0, "a", "", "", "", {"hits": 2}, "größe \"x\" \\ \udcff")
