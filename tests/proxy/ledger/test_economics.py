@@ -13,6 +13,14 @@ def test_a_token_is_written_once_and_read_on_every_later_request() -> None:
     assert Prices("no cache", read=1, write=1, output=5).keep(20) == 21
 
 
+@pytest.mark.parametrize(("name", "price"), [
+    ("Claude 4.x", 3.25), ("GPT-5, Gemini 2.5 Pro", 3.0), ("DeepSeek V4 Flash", 1.4), ("half of that for reads", 2.25), ("no cache", 21.0)])
+def test_a_token_that_twenty_requests_read_again_costs_by_regime(name: str, price: float) -> None:
+    one = next(prices for prices in REGIMES if prices.name == name)
+    assert one.keep(20) == pytest.approx(price)
+    assert one.hitting(1).keep(20) == pytest.approx(price) and one.hitting(0).keep(20) == pytest.approx(21 * one.write)
+
+
 def test_the_view_and_the_raw_output_cost_the_same_at_break_even() -> None:
     sizes = {"view": 800, "prefix": 40_000, "fetched": 1500, "later": 20}
     even = CHEAP.break_even(raw=8000, **sizes)
