@@ -66,12 +66,17 @@ class Answer:
 def load(folder_of: Callable[[str], str | None], log: Log) -> list[Layer]:
     """All layers there are, for one scope. folder_of: where a layer of that name may keep files. One that cannot be loaded is logged."""
     layers: list[Layer] = []
-    for name in sorted(set(discover.names("layers")) - PARTS, key=lambda name: (_place(name), name)):
+    for name in known():
         try:
             layers.append(discover.load("layers", name).layer(folder_of(name)))
         except Exception as fault:  # whatever a layer of somebody else does while it is made
             log(f"layer {name}", fault)
     return layers
+
+
+def known() -> list[str]:
+    """The names of all layers there are, in the order in which they are asked."""
+    return sorted(set(discover.names("layers")) - PARTS, key=lambda name: (_place(name), name))
 
 
 def _place(name: str) -> int:

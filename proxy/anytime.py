@@ -106,9 +106,9 @@ def logged(time: Timeline | None) -> dict[str, int]:
     return numbers
 
 
-def recorded(ledger: Iterable[Event]) -> Iterator[tuple[Event, Mapping[str, int], list[tuple[int, int]]]]:
-    """Of each search that holds times: its event, microseconds until each layer was through, and (microseconds, how many of the best
-    places were named by then), in order. A search that found nothing has an empty curve.
+def recorded(ledger: Iterable[Event]) -> Iterator[tuple[Mapping[str, int], list[tuple[int, int]]]]:
+    """Of each search that holds times: microseconds until each layer was through, and (microseconds, how many of the best places were
+    named by then), in order. A search that found nothing has an empty curve.
     """
     for event in ledger:
         numbers = event.numbers
@@ -119,4 +119,4 @@ def recorded(ledger: Iterable[Event]) -> Iterator[tuple[Event, Mapping[str, int]
                 if count := numbers.get(_NAMED + name, 0):
                     named += count
                     curve.append((ends[name], named))
-            yield event, ends, curve
+            yield ends, curve

@@ -5,8 +5,8 @@
 | GET /web/            | the page; GET /web/NAME a file of it. They hold nothing of a store, and need no key         |
 | POST /v1/dashboard   | over the Unix socket alone: a code for one entry, within `CODE` seconds                     |
 | POST /web/api/enter  | a key for that code                                                                         |
-| GET /web/api/...     | overview, outputs, output, savings, layers: see dashboard_data.py                            |
-| POST /web/api/...    | fetch, search                                                                               |
+| GET /web/api/...     | overview, outputs, output, savings, layers: see dashboard_data.py; times: dashboard_times.py |
+| POST /web/api/...    | fetch, search; measure: the same search in growing timeboxes                                |
 
 A key stands in `Authorization`, opens these routes alone, and holds for as long as the daemon lives. The code comes to the page behind
 the `#` of its URL, which no browser sends and no log holds; after one use it is worth nothing.
@@ -32,7 +32,9 @@ from byref.proxy.contracts import Json
 from byref.proxy.errors import StoreError
 from byref.proxy.frontends import bodies
 from byref.proxy.frontends import dashboard_data as data
+from byref.proxy.frontends import dashboard_times as times
 from byref.proxy.frontends.http import Refused, Service
+from byref.proxy.searching import Found, search
 
 FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "web")
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -45,6 +47,7 @@ HEADERS = {
 PAGES = frozenset(("document", "iframe", "frame", "embed", "object"))  # what a browser asks for, in `Sec-Fetch-Dest`
 FRESH, SHARE = 4.0, 8.0  # a report stands for so many seconds, and for so many times what it took
 DAYS = (1, 7, 30)
+REPORTS = 32  # that are held, of so many projects and spans
 Body = Callable[[web.Request, bodies.Fields], Awaitable[Json]]
 
 
@@ -53,33 +56,40 @@ class Savings:
 
     def __init__(self, home: str) -> None:
         self._home = home
-        self._held: dict[int, tuple[float, float, Json]] = {}  # by days: when, how long it took, what it said
-        self._running: dict[int, asyncio.Task[tuple[float, float, Json]]] = {}
+        self._held: dict[tuple[int, str], tuple[float, float, Json]] = {}  # by days and scope: when, how long it took, what it said
+        self._running: dict[tuple[int, str], asyncio.Task[tuple[float, float, Json]]] = {}
 
-    async def of(self, days: int) -> dict[str, Json]:
-        """The report of the last days, 0 for all there are; `age` and `took` in seconds. Raises `StoreError` where there is none."""
-        held = self._held.get(days)
+    async def of(self, days: int, scope: str = "") -> dict[str, Json]:
+        """The report of the last days, 0 for all there are, of a scope or of all; `age` and `took` in seconds.
+
+        Raises `StoreError` where there is none.
+        """
+        held = self._held.get((days, scope))
         if held is None or time.monotonic() - held[0] > max(FRESH, SHARE * held[1]):
-            running = self._running.get(days)
+            running = self._running.get((days, scope))
             if running is None or running.done():
-                running = self._running[days] = asyncio.ensure_future(self._ask(days))
+                running = self._running[days, scope] = asyncio.ensure_future(self._ask(days, scope))
+                running.add_done_callback(lambda task: self._running.pop((days, scope), None))
             held = await asyncio.shield(running)
         return {"age": time.monotonic() - held[0], "took": held[1], "report": held[2]}
 
-    async def _ask(self, days: int) -> tuple[float, float, Json]:
+    async def _ask(self, days: int, scope: str) -> tuple[float, float, Json]:
         began = time.monotonic()
         command = [sys.executable, "-P", "-c", "from byref.proxy.frontends.cli import main; main()", "report", "--json", "--estimate"]
-        environ = config.inherited() | {"BYREF_HOME": self._home}
+        environ = config.inherited() | {"BYREF_HOME": self._home} | ({"BYREF_SCOPE": scope} if scope else {})
         process = await asyncio.create_subprocess_exec(
-            *command, *(("--days", str(days)) if days else ()), env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE)
+            *command, *(("--days", str(days)) if days else ()), *(("--here",) if scope else ()), env=environ, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         said, fault = await process.communicate()
         if process.returncode:
             raise StoreError(f"`byref report` failed: {fault.decode(errors='replace').strip()[-300:]}")
         found: Json = json.loads(said, parse_constant=lambda name: None)  # a share of nothing: a browser reads no NaN
         now = time.monotonic()
-        self._held[days] = now, now - began, found
-        return self._held[days]
+        self._held.pop((days, scope), None)
+        while len(self._held) >= REPORTS:
+            del self._held[next(iter(self._held))]
+        self._held[days, scope] = now, now - began, found
+        return self._held[days, scope]
 
 
 class Dashboard:
@@ -98,8 +108,10 @@ class Dashboard:
         free = [app.router.add_resource(path) for path in ("/web", "/web/api/{what}", "/web/{name:.*}")]
         free[0].add_route("GET", self._moved)
         free[1].add_route("GET", partial(self._api, {
-            "overview": self._overview, "outputs": self._outputs, "output": self._output, "savings": self._saved, "layers": self._layers}))
-        free[1].add_route("POST", partial(self._api, {"enter": self._enter, "fetch": self._fetch, "search": self._search}))
+            "overview": self._overview, "outputs": self._outputs, "output": self._output, "savings": self._saved, "layers": self._layers,
+            "times": self._times}))
+        free[1].add_route("POST", partial(self._api, {"enter": self._enter, "fetch": self._fetch, "search": self._search,
+                                                     "measure": self._measure}))
         free[2].add_route("GET", self._file)
         self.service.free.update(free)
         app.on_response_prepare.append(partial(_apart, frozenset(free)))
@@ -175,9 +187,9 @@ class Dashboard:
         return await self.service.run(lambda: data.output(self.service.own.store, scope, ref))
 
     async def _saved(self, request: web.Request, fields: bodies.Fields) -> Json:
-        asked = fields.text("days", "0")
+        asked, scope = fields.text("days", "0"), fields.text("scope")
         fields.done()
-        return await self.savings.of(next((days for days in DAYS if str(days) == asked), 0))
+        return await self.savings.of(next((days for days in DAYS if str(days) == asked), 0), scope)
 
     async def _layers(self, request: web.Request, fields: bodies.Fields) -> Json:
         scope = fields.needed("scope")
@@ -191,12 +203,28 @@ class Dashboard:
         return await self.service.run(work)
 
     async def _search(self, request: web.Request, fields: bodies.Fields) -> Json:
-        own = self.service.own
-        work = partial(data.found, own.store, fields.needed("scope"), own.indexes, fields.needed("query"), tool=fields.optional("tool"),
-                       kind=fields.optional("kind"), session=fields.optional("session"), outcome=fields.optional("outcome"),
-                       timebox_ms=fields.number("timebox_ms", 1000) or 1000)
+        ask, timebox = self._asked(fields)
+        return await self.service.run(partial(data.found, ask, timebox))
+
+    async def _measure(self, request: web.Request, fields: bodies.Fields) -> Json:
+        ask, timebox = self._asked(fields)
+        return await self.service.run(partial(times.measured, ask, timebox))
+
+    async def _times(self, request: web.Request, fields: bodies.Fields) -> Json:
+        scope = fields.needed("scope")
         fields.done()
-        return await self.service.run(work)
+        return await self.service.run(lambda: times.former(self.service.own.store.events(scope, kind="searched")))
+
+    def _asked(self, fields: bodies.Fields) -> tuple[Callable[..., Found], int]:
+        """The search that is asked for, but for how long and how much; and its timebox in milliseconds."""
+        own = self.service.own
+        timebox = fields.number("timebox_ms", 1000) or 1000
+        ask = partial(search, own.store, fields.needed("scope"), fields.needed("query"), tool=fields.optional("tool"),
+                      kind=fields.optional("kind"), session=fields.optional("session"), outcome=fields.optional("outcome"),
+                      layers=fields.texts("layers"), profile=fields.optional("profile") or "cascade",
+                      emphasis=fields.optional("emphasis") or "balanced", weights=fields.numbers("weights") or None, indexes=own.indexes)
+        fields.done()
+        return ask, timebox
 
 
 async def _apart(own: frozenset[web.AbstractResource], request: web.Request, response: web.StreamResponse) -> None:

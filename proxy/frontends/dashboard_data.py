@@ -5,15 +5,18 @@ A person's look is no second call: nothing here is logged, so that the ledger st
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from byref.filters.render import MARKER
+from byref.layers.orchestrator import known
 from byref.proxy.contracts import Capture, Gap, Json, Output, Part, Store
 from byref.proxy.errors import Invalid
 from byref.proxy.frontends.search import as_json as as_found
 from byref.proxy.frontends.status import as_rows
 from byref.proxy.indexing import Indexes
 from byref.proxy.intake import to_bytes
-from byref.proxy.reader import Page, fetch, search
+from byref.proxy.reader import Page, fetch
+from byref.proxy.searching import EMPHASES, PROFILES, Found
 from byref.proxy.signature import command_line
 
 PAGE = 50  # outputs of one page
@@ -34,6 +37,7 @@ def overview(store: Store) -> dict[str, Json]:
         found += [(-output.captured, scope) for output in newest]
     usage = store.usage()
     return {
+        "layers": known(), "profiles": list(PROFILES), "emphases": list(EMPHASES),
         "scopes": [{"name": scope, "newest": -age, "sessions": sessions[scope]} for age, scope in sorted(found)],
         "store": {"outputs": usage.outputs, "blobs": usage.blobs, "bytes_held": usage.bytes_held, "bytes_raw": usage.bytes_raw,
                   "max_bytes": usage.max_bytes, "max_age": usage.max_age}}
@@ -129,11 +133,12 @@ def page(store: Store, scope: str, ref: str, at: str | None, part: str | None, c
             "total": found.total, "binary": found.binary, "exact": to_bytes(found.text) == found.data, "size": len(found.data)}
 
 
-def found(store: Store, scope: str, indexes: Indexes, query: str, *, tool: str | None, kind: str | None, session: str | None,
-          outcome: str | None, timebox_ms: int) -> dict[str, Json]:
-    """The answer of a search: hits, and what became of each layer."""
-    return as_found(search(store, scope, query, tool=tool, kind=kind, session=session, outcome=outcome, timebox_ms=timebox_ms,
-                           max_tokens=ANSWER, indexes=indexes))
+def found(ask: Callable[..., Found], timebox_ms: int) -> dict[str, Json]:
+    """The answer of a search: hits, what became of each layer, and when. ask: the search, given timebox_ms, max_tokens and explain."""
+    answer = ask(timebox_ms=timebox_ms, max_tokens=ANSWER, explain=True)
+    told = dict(as_found(answer))
+    told.pop("explanation", None)
+    return told | {"time": (answer.explanation or {}).get("time"), "route": (answer.explanation or {}).get("route")}
 
 
 def layers(indexes: Indexes, scope: str) -> list[Json]:

@@ -113,7 +113,8 @@ def test_what_layers_answered_before_is_not_used_where_time_is_measured(session:
 def test_the_ledger_holds_the_times_of_a_search_and_gives_its_curve(session: byref.Session) -> None:
     found = session.search("what of the lost connection pool")
     assert found.timeline is not None
-    ((event, ends, curve),) = recorded(session.gateway.store.events(kind="searched"))
+    (event,) = session.gateway.store.events(kind="searched")
+    ((ends, curve),) = recorded([event])
     assert event.numbers["micros"] == found.timeline.micros and curve[-1][1] == found.timeline.best == event.numbers["best"]
     assert ends == {step.layer: step.ended for step in found.timeline.steps}
     assert [named for _, named in curve] == sorted(named for _, named in curve)
@@ -123,5 +124,5 @@ def test_the_ledger_holds_the_times_of_a_search_and_gives_its_curve(session: byr
 def test_a_form_of_the_query_has_a_name_of_its_own_in_the_ledger() -> None:
     time = Timeline(9, 2, (Step("bm25", "original", RAN, 0, 3, 1, 1), Step("bm25", "synonym", RAN, 3, 7, 1, 1)))
     assert logged(time) == {"micros": 9, "best": 2, "ended-bm25": 3, "named-bm25": 1, "ended-bm25:synonym": 7, "named-bm25:synonym": 1}
-    ((_, _, curve),) = recorded([Event("searched", 1.0, "s", "", "", "", logged(time))])
+    ((_, curve),) = recorded([Event("searched", 1.0, "s", "", "", "", logged(time))])
     assert curve == [(3, 1), (7, 2)] and logged(None) == {}

@@ -107,7 +107,8 @@ def test_a_code_that_lay_too_long_is_worth_nothing(server):
 
 @pytest.mark.parametrize("request_line", [
     "GET /web/api/overview", f"GET /web/api/outputs?scope={SCOPE}", f"GET /web/api/output?scope={SCOPE}&ref=r", "GET /web/api/savings",
-    f"GET /web/api/layers?scope={SCOPE}", "POST /web/api/fetch", "POST /web/api/search"])
+    f"GET /web/api/layers?scope={SCOPE}", f"GET /web/api/times?scope={SCOPE}", "POST /web/api/fetch", "POST /web/api/search",
+    "POST /web/api/measure"])
 def test_nothing_of_a_store_is_told_without_a_key(server, request_line):
     server.service.own.session("s", scope=SCOPE).capture(tool="shell", output="secret output")
     given = {"scope": SCOPE, "ref": "r", "query": "secret"} if request_line.startswith("POST") else None
@@ -214,6 +215,41 @@ def test_savings_are_those_of_byref_report(server):
     assert list(found["report"]["tools"]) == ["shell"] and own.fetched > 0
     again = server.tcp("GET /web/api/savings", Authorization=key)[1]
     assert again["report"] == found["report"] and again["age"] >= found["age"], "one report stands for a while"
+
+
+def test_savings_of_one_project_leave_the_others_out(server):
+    key, gateway = server.key(), server.service.own
+    for scope in (SCOPE, "1000:/home/me/other"):
+        gateway.session("s", scope=scope).capture(tool="shell", args={"command": "make"}, output=LONG)
+    _, every, _ = server.tcp("GET /web/api/savings", Authorization=key)
+    _, one, _ = server.tcp(f"GET /web/api/savings?scope={SCOPE}", Authorization=key)
+    assert (every["report"]["total"]["calls"], one["report"]["total"]["calls"]) == (2, 1)
+    assert one["report"]["total"]["raw"] == gateway.report(scope=SCOPE).total.raw > 0
+
+
+def test_a_search_takes_what_byref_search_takes_and_says_when_each_layer_was_through(server):
+    key = server.key()
+    server.service.own.session("s", scope=SCOPE).capture(tool="shell", args={"command": "make"}, output=LONG)
+    asked = {"scope": SCOPE, "query": "line value 1500", "layers": ["text", "bm25"], "profile": "rrf", "emphasis": "recall",
+             "weights": {"line": 0}}
+    status, found, _ = server.tcp("POST /web/api/search", asked, Authorization=key)
+    assert status == 200 and found["hits"] and "weights line 0" in found["text"]
+    assert {one["name"] for one in found["layers"]} == {"text", "bm25"} >= {step["layer"] for step in found["time"]["steps"]}
+    status, found, _ = server.tcp("POST /web/api/measure", asked | {"timebox_ms": 2000}, Authorization=key)
+    assert status == 200 and found["points"][-1]["share"] == 10_000
+    for wrong, says in (({"weights": {"none": 2}}, "none"), ({"profile": "best"}, "cascade"), ({"layers": ["x"]}, "no layer"),
+                        ({"k": 1}, "'k'")):
+        status, found, _ = server.tcp("POST /web/api/search", asked | wrong, Authorization=key)
+        assert status == 400 and says in found["error"]["message"]
+
+
+def test_times_of_former_searches_are_those_of_agents(server):
+    key, session = server.key(), server.service.own.session("s", scope=SCOPE)
+    session.capture(tool="shell", args={"command": "make"}, output=LONG)
+    session.search("line 1500")
+    server.tcp("POST /web/api/search", {"scope": SCOPE, "query": "mine"}, Authorization=key)
+    _, found, _ = server.tcp(f"GET /web/api/times?scope={SCOPE}", Authorization=key)
+    assert found["searches"] == 1 and found["queries"] == ["line 1500"] and found["curves"][0][-1][1] == 10_000
 
 
 def test_layers_say_how_far_they_came(server):
