@@ -16,6 +16,7 @@ from threading import Lock
 from typing import NamedTuple
 from zlib import crc32
 
+from byref.layers.files import EDGE, padded, private, unlink
 from byref.layers.maxsim import BF16, INT8, Tokens
 
 TYPE_CHECKING = False
@@ -33,7 +34,6 @@ SUFFIX = ".tokens"
 SMALL = 64 << 10  # bytes of a file up to which it is read, not mapped: a mapping costs a file descriptor
 OPEN, READ = 256, 48 << 20  # mappings, and bytes of small files, that are kept
 _HEAD = struct.Struct("<16s16s16sIIIIQQQI4x")  # magic, hash of the rest, version, kind, width, tokens, chunks, start, end, size, crc
-_EDGE = 64  # bytes; arrays begin at a multiple
 _KINDS = (INT8, BF16)
 _TICK = 50_000_000  # nanoseconds
 
@@ -122,13 +122,13 @@ class Sidecars:
         path = self._path(place)
         temporary = f"{path}.{os.getpid()}"
         try:
-            with open(temporary, "wb", opener=_private) as file:
+            with open(temporary, "wb", opener=private) as file:
                 file.writelines(_written(sidecar, self._version))
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, path)
         except BaseException:
-            _unlink(temporary)
+            unlink(temporary)
             raise
         with self._lock:
             self._looked = -1
@@ -156,7 +156,7 @@ class Sidecars:
                 path = os.path.join(self._folder, name)
                 place, own = _named(name)
                 if _stale(path) if place is None else own != self._version.hex():
-                    _unlink(path)
+                    unlink(path)
             self._looked = -1
 
     def close(self) -> None:
@@ -193,7 +193,7 @@ class Sidecars:
         if stretches.get(place.start) == place:
             del stretches[place.start]
         self._checked.discard(place)
-        _unlink(self._path(place))
+        unlink(self._path(place))
 
     def _look(self) -> None:
         """Lists the folder again, where it has changed."""
@@ -218,7 +218,7 @@ def forget(folder: str, blobs: Iterable[str]) -> None:
     marks = {blob.replace(":", "_") for blob in blobs}
     for name in _listed(folder):
         if name.partition("-")[0] in marks:
-            _unlink(os.path.join(folder, name))
+            unlink(os.path.join(folder, name))
 
 
 def reached(folder: str) -> Mapping[str, tuple[int, int]]:
@@ -272,28 +272,13 @@ def _stale(path: str) -> bool:
     return False
 
 
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
-def _unlink(path: str) -> None:
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        pass
-
-
-def _padded(data: bytes) -> bytes:
-    return data + b"\0" * (-len(data) % _EDGE)
-
-
 def _written(sidecar: Sidecar, version: bytes) -> list[bytes]:
     import numpy as np
     tokens, chunks, places = sidecar.tokens, sidecar.chunks, sidecar.places
-    body = [_padded(np.ascontiguousarray(array).tobytes()) for array in (
+    body = [padded(np.ascontiguousarray(array).tobytes()) for array in (
         tokens.vectors, tokens.bounds.astype("<i8"), chunks.astype("<i8"), places.astype("<u4"))]
     if tokens.scales is not None:
-        body.append(_padded(tokens.scales.astype("<f4").tobytes()))
+        body.append(padded(tokens.scales.astype("<f4").tobytes()))
     check = 0
     for piece in body:
         check = crc32(piece, check)
@@ -301,7 +286,7 @@ def _written(sidecar: Sidecar, version: bytes) -> list[bytes]:
     fields = (version, kind, tokens.vectors.shape[1], len(tokens.vectors), len(chunks), sidecar.start, sidecar.end, sidecar.size, check)
     head = _HEAD.pack(MAGIC, b"", *fields)
     proof = blake2b(head + sidecar.blob.encode(), digest_size=16).digest()
-    return [_padded(_HEAD.pack(MAGIC, proof, *fields)), *body]
+    return [padded(_HEAD.pack(MAGIC, proof, *fields)), *body]
 
 
 def _read(path: str, place: Place, version: bytes, check: bool) -> Sidecar | None:
@@ -317,7 +302,7 @@ def _read(path: str, place: Place, version: bytes, check: bool) -> Sidecar | Non
     except (OSError, ValueError, struct.error):
         return None
     _, kind, width, count, chunks, start, end, size, crc = fields
-    at = -(-_HEAD.size // _EDGE) * _EDGE
+    at = -(-_HEAD.size // EDGE) * EDGE
     if (start, end, size) != place[1:]:
         return None
     found = []
@@ -331,7 +316,7 @@ def _read(path: str, place: Place, version: bytes, check: bool) -> Sidecar | Non
         if at + long > len(data):
             return None
         found.append(np.frombuffer(data, kept, many, at).reshape(shape))
-        at += -(-long // _EDGE) * _EDGE
+        at += -(-long // EDGE) * EDGE
     if at != len(data) or (check and crc32(memoryview(data)[first:]) != crc):
         return None
     tokens = Tokens(found[0], found[4] if len(found) > 4 else None, found[1])

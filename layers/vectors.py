@@ -17,6 +17,7 @@ from threading import Lock
 from typing import NamedTuple
 from zlib import crc32
 
+from byref.layers.files import EDGE, padded, private, unlink
 from byref.proxy.contracts import dataclass
 
 TYPE_CHECKING = False
@@ -39,7 +40,6 @@ SEGMENTS = 8  # more are merged
 BLOCK = 1 << 14  # rows between two looks at the clock: a millisecond
 _TICK = 50_000_000  # nanoseconds
 _ROOM = 1 - 1e-9  # of rounding
-_EDGE = 64  # bytes; arrays begin at a multiple
 
 
 class Stretch(NamedTuple):
@@ -188,7 +188,7 @@ class Vectors:
         if self._folder is not None:
             for name in os.listdir(self._folder):
                 if SUFFIX + "." in name:
-                    _unlink(os.path.join(self._folder, name))
+                    unlink(os.path.join(self._folder, name))
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -197,7 +197,7 @@ class Vectors:
             yield
             return
         os.makedirs(self._folder, 0o700, exist_ok=True)
-        with open(os.path.join(self._folder, "lock"), "ab", opener=_private) as file:
+        with open(os.path.join(self._folder, "lock"), "ab", opener=private) as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
@@ -227,7 +227,7 @@ class Vectors:
         name = blake2b(data[0] + str(os.getpid()).encode(), digest_size=10).hexdigest() + SUFFIX
         path = os.path.join(self._folder, name)
         temporary = f"{path}.{os.getpid()}"
-        with open(temporary, "wb", opener=_private) as file:
+        with open(temporary, "wb", opener=private) as file:
             file.writelines(data)
         os.replace(temporary, path)
         found = _read(path, self._mark, self._width)
@@ -237,7 +237,7 @@ class Vectors:
     def _drop(self, name: str) -> None:
         self._held.pop(name, None)
         if self._folder is not None:
-            _unlink(os.path.join(self._folder, name))
+            unlink(os.path.join(self._folder, name))
 
     def _look(self) -> None:
         """Opens what is new in the folder and lets go of what is gone."""
@@ -258,34 +258,19 @@ class Vectors:
             path = os.path.join(self._folder, name)
             found = _read(path, self._mark, self._width)
             if found is None:
-                _unlink(path)
+                unlink(path)
             else:
                 self._held[name] = found
         # A clock of file times ticks every few milliseconds: a change right after this look may bear the same one.
         self._looked = changed if time.time_ns() - changed > _TICK else -1
 
 
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
-def _unlink(path: str) -> None:
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        pass
-
-
-def _padded(data: bytes) -> bytes:
-    return data + b"\0" * (-len(data) % _EDGE)
-
-
 def _written(segment: Segment, mark: str) -> list[bytes]:
     import json
     vectors = segment.vectors.tobytes()
     head = json.dumps([mark, segment.vectors.shape[1], crc32(vectors), segment.stretches]).encode()
-    body = _padded(segment.spans.astype("<i8").tobytes()) + _padded(segment.lengths.astype("<i8").tobytes())
-    start = _padded(MAGIC + len(head).to_bytes(8, "little") + blake2b(head + body, digest_size=16).digest() + head)
+    body = padded(segment.spans.astype("<i8").tobytes()) + padded(segment.lengths.astype("<i8").tobytes())
+    start = padded(MAGIC + len(head).to_bytes(8, "little") + blake2b(head + body, digest_size=16).digest() + head)
     return [start, body, vectors]
 
 
@@ -304,9 +289,9 @@ def _read(path: str, mark: str, width: int) -> Segment | None:
         found, wide, check, rows = json.loads(head)
         stretches = tuple(Stretch(*row) for row in rows)
         count = sum(one.rows for one in stretches)
-        first = -(-(40 + size) // _EDGE) * _EDGE
-        second = first + -(-16 * count // _EDGE) * _EDGE
-        third = second + -(-8 * count // _EDGE) * _EDGE
+        first = -(-(40 + size) // EDGE) * EDGE
+        second = first + -(-16 * count // EDGE) * EDGE
+        third = second + -(-8 * count // EDGE) * EDGE
         if found != mark or wide != width or len(data) != third + count * width:
             return None
         if blake2b(head + data[first:third].tobytes(), digest_size=16).digest() != start[24:40] or crc32(data.data[third:]) != check:

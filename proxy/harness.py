@@ -110,3 +110,24 @@ class Listed:
     variables: tuple[tuple[str, str], ...] = ()
     passed: tuple[str, ...] = ()
     why: str = ""
+
+
+_SKILL = """---
+name: byref
+description: Read a tool output that is shown as a view. Use when a result starts with «r... and a marker hides lines you need.
+---
+A long tool output is shown as a view: its first line «REF program: N of M lines», and markers such as «L120-931 812 passed» where
+lines are left out. Nothing is lost: every byte is kept under REF.
+
+- Go on with the view where it answers the question. Names in a marker say what stands inside it.
+{early}- Need what a marker hides: `{fetch}` with ref=REF and at=L120-931 (or /regex/±2, or nothing for all). No second run is needed.
+- Lines that this conversation has seen before are left out too: look there first.
+- Need a command's output as it is: repeat it with `BYREF=off` before it (`BYREF=off git diff`{late}"""
+
+
+def skill(fetch: str, edit: str = "", early: str = "") -> str:
+    """A skill that says how a view is read. fetch: what the harness calls the tool; edit: its tool that changes files, if it reads
+    them with another; early: a line of its own.
+    """
+    late = f"); for a file `BYREF=off cat FILE`.\n- `{edit}` works on the file itself, so it needs no fetch where the lines to change are in view.\n"
+    return _SKILL.format(fetch=fetch, early=f"- {early}\n" if early else "", late=late if edit else ").\n")

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from byref.adapters import entries
 from byref.proxy.contracts import Json
-from byref.proxy.harness import Hook, Listed, Returned, Spent
+from byref.proxy.harness import Hook, Listed, Returned, Spent, skill
 
 PREVIEW = 2250  # characters of a preview with the words around it, for an output that the program puts into a file
 BASH_LIMIT = 30_000  # characters past which a command's output becomes a preview
@@ -38,19 +38,7 @@ SERVER = "byref.proxy.frontends.cli"
 PASSED = ("BYREF_HOME", "BYREF_SCOPE", "XDG_DATA_HOME")  # a server is started with few variables: those by which it finds the store
 SERVERS = "servers"  # the file that lists MCP servers, which lies in another place by scope
 FOLDER, VARIABLE = ".claude", "CLAUDE_CONFIG_DIR"
-SKILL = """---
-name: byref
-description: Read a tool output that is shown as a view. Use when a result starts with «r... and a marker hides lines you need.
----
-A long tool output is shown as a view: its first line «REF program: N of M lines», and markers such as «L120-931 812 passed» where
-lines are left out. Nothing is lost: every byte is kept under REF.
-
-- Go on with the view where it answers the question. Names in a marker say what stands inside it.
-- Need what a marker hides: `fetch` with ref=REF and at=L120-931 (or /regex/±2, or nothing for all). No second run is needed.
-- Lines that this conversation has seen before are left out too: look there first.
-- Need a command's output as it is: repeat it with `BYREF=off` before it (`BYREF=off git diff`); for a file `BYREF=off cat FILE`.
-- `Edit` works on the file itself, so it needs no fetch where the lines to change are in view.
-"""
+SKILL = skill("fetch", edit="Edit")
 
 _KINDS = {"PreToolUse": "began", "PostToolUse": "returned", "PostToolUseFailure": "failed", "UserPromptSubmit": "asked",
           "PreCompact": "forgot", "SubagentStop": "stopped", "Stop": "stopped", "SessionEnd": "closed"}

@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from byref.adapters import entries
 from byref.proxy.contracts import Json
-from byref.proxy.harness import Hook, Listed, Returned, Spent
+from byref.proxy.harness import Hook, Listed, Returned, Spent, skill
 
 CUT = "Warning: truncated output "  # the first words of an output that Codex cut
 WHOLE = 1 << 16  # bytes of an output that the conversation's file holds; of a longer one it lacks the middle, and does not say so
@@ -40,19 +40,7 @@ HOOK = "hook.py codex"
 SERVER = "byref.proxy.frontends.cli"
 PASSED = ("BYREF_HOME", "BYREF_SCOPE", "XDG_DATA_HOME")  # a server is started with few variables: those by which it finds the store
 FOLDER, VARIABLE = ".codex", "CODEX_HOME"
-SKILL = """---
-name: byref
-description: Read a tool output that is shown as a view. Use when a result starts with «r... and a marker hides lines you need.
----
-A long tool output is shown as a view: its first line «REF program: N of M lines», and markers such as «L120-931 812 passed» where
-lines are left out. Nothing is lost: every byte is kept under REF.
-
-- Go on with the view where it answers the question. Names in a marker say what stands inside it.
-- A view takes the place of the lines on how a command ended: its first line says `exit N` where N is not 0.
-- Need what a marker hides: `fetch` with ref=REF and at=L120-931 (or /regex/±2, or nothing for all). No second run is needed.
-- Lines that this conversation has seen before are left out too: look there first.
-- Need a command's output as it is: repeat it with `BYREF=off` before it (`BYREF=off git diff`).
-"""
+SKILL = skill("fetch", early="A view takes the place of the lines on how a command ended: its first line says `exit N` where N is not 0.")
 
 _KINDS = {"SessionStart": "opened", "PreToolUse": "began", "PostToolUse": "returned", "UserPromptSubmit": "asked", "PreCompact": "forgot",
           "SubagentStop": "stopped", "Stop": "stopped", "SessionEnd": "closed"}

@@ -25,24 +25,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from byref.adapters import entries
 from byref.proxy.contracts import Json
-from byref.proxy.harness import Hook, Listed, Returned, Spent
+from byref.proxy.harness import Hook, Listed, Returned, Spent, skill
 
 OWN = "byref_"  # before the names of the tools of the server that the plugin adds
 FOLDER, PROJECT_FOLDER, VARIABLE = ".config/opencode", ".opencode", "OPENCODE_CONFIG_DIR"
 PLUGIN = "plugins/byref.js"
-SKILL = """---
-name: byref
-description: Read a tool output that is shown as a view. Use when a result starts with «r... and a marker hides lines you need.
----
-A long tool output is shown as a view: its first line «REF program: N of M lines», and markers such as «L120-931 812 passed» where
-lines are left out. Nothing is lost: every byte is kept under REF.
-
-- Go on with the view where it answers the question. Names in a marker say what stands inside it.
-- Need what a marker hides: `byref_fetch` with ref=REF and at=L120-931 (or /regex/±2, or nothing for all). No second run is needed.
-- Lines that this conversation has seen before are left out too: look there first.
-- Need a command's output as it is: repeat it with `BYREF=off` before it (`BYREF=off git diff`); for a file `BYREF=off cat FILE`.
-- `edit` works on the file itself, so it needs no fetch where the lines to change are in view.
-"""
+SKILL = skill("byref_fetch", edit="edit")
 
 _KINDS = {"asked": "asked", "began": "began", "returned": "returned", "failed": "failed", "compacted": "forgot", "billed": "billed",
           "closed": "closed"}

@@ -3,17 +3,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from aiohttp import web
 
 from byref.proxy.contracts import Clock
-from byref.proxy.errors import ConfigError, Unavailable
 from byref.proxy.frontends.http import Service
 from byref.proxy.frontends.llm.passage import Passage
 from byref.proxy.frontends.llm.rewriting import Rewriter
-from byref.proxy.frontends.reverse import replies
-from byref.proxy.frontends.reverse.paths import Outside
 from byref.proxy.frontends.reverse.site import Site
 from byref.proxy.frontends.reverse.upstreams import Upstream
 from byref.proxy.gates import Gate
@@ -45,21 +41,7 @@ class LlmSite(Site):
 
     def attach(self, app: web.Application) -> None:
         """Adds the routes."""
-        for one in self.upstreams:
-            for path in (f"/{one.name}", f"/{one.name}/{{rest:.*}}"):
-                resource = app.router.add_resource(path)
-                resource.add_route("*", partial(self.handle, one))
-                self.service.free.add(resource)
-        app.on_response_prepare.append(replies.unsaid)
+        self._route(app)
 
-    async def handle(self, upstream: Upstream, request: web.Request) -> web.StreamResponse:
-        """Answers one request."""
-        try:
-            own = self._admit(upstream, request)
-            return await Passage(self, upstream, request, own).answer()
-        except Outside as fault:
-            return replies.error(fault.status, "refused", str(fault))
-        except ConfigError as fault:
-            return replies.error(400, "refused", str(fault))
-        except Unavailable as fault:
-            return replies.held_back(fault)
+    def _exchange(self, upstream: Upstream, request: web.Request, own: bool) -> Passage:
+        return Passage(self, upstream, request, own)

@@ -69,25 +69,30 @@ class Site:
 
     def attach(self, app: web.Application) -> None:
         """Adds the routes, and what the status says of calls."""
+        self._route(app)
+        self.service.call = self.calls.about
+
+    def _route(self, app: web.Application) -> None:
         for one in self.upstreams:
             for path in (f"/{one.name}", f"/{one.name}/{{rest:.*}}"):
                 resource = app.router.add_resource(path)
                 resource.add_route("*", partial(self.handle, one))
                 self.service.free.add(resource)
         app.on_response_prepare.append(replies.unsaid)
-        self.service.call = self.calls.about
 
     async def handle(self, upstream: Upstream, request: web.Request) -> web.StreamResponse:
         """Answers one request."""
         try:
-            own = self._admit(upstream, request)
-            return await Exchange(self, upstream, request, own).answer()
+            return await self._exchange(upstream, request, self._admit(upstream, request)).answer()
         except Outside as fault:
             return replies.error(fault.status, "refused", str(fault))
         except ConfigError as fault:
             return replies.error(400, "refused", str(fault))
         except Unavailable as fault:
             return replies.held_back(fault)
+
+    def _exchange(self, upstream: Upstream, request: web.Request, own: bool) -> Exchange:
+        return Exchange(self, upstream, request, own)
 
     async def close(self) -> None:
         """After the last request: what is still to be stored is stored first."""
