@@ -129,5 +129,8 @@ def skill(fetch: str, edit: str = "", early: str = "") -> str:
     """A skill that says how a view is read. fetch: what the harness calls the tool; edit: its tool that changes files, if it reads
     them with another; early: a line of its own.
     """
-    late = f"); for a file `BYREF=off cat FILE`.\n- `{edit}` works on the file itself, so it needs no fetch where the lines to change are in view.\n"
-    return _SKILL.format(fetch=fetch, early=f"- {early}\n" if early else "", late=late if edit else ").\n")
+    late = ").\n"
+    if edit:
+        late = ("); for a file `BYREF=off cat FILE`.\n"
+                f"- `{edit}` works on the file itself, so it needs no fetch where the lines to change are in view.\n")
+    return _SKILL.format(fetch=fetch, early=f"- {early}\n" if early else "", late=late)
