@@ -22,10 +22,11 @@ from byref.proxy.text import SMALL, canonical, canonical_arguments, estimate, re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from types import TracebackType
 
-    from byref.proxy.contracts import Clock, RuleFile, Store, Usage, Verified
+    from byref.proxy.contracts import Clock, Event, RuleFile, Store, Usage, Verified
+    from byref.proxy.errors import Miss
     from byref.proxy.indexing import Indexes
     from byref.proxy.intake import Output
     from byref.proxy.ledger.report import Report
@@ -272,20 +273,30 @@ class Gateway:
 
     def fetched(self, session: Session, page: Page) -> None:
         """Logs a second call. A store that cannot be written still answers."""
-        try:
-            self.store.log(session.scope, events.fetched(
-                at=self.clock(), session=session.name, ref=page.ref, tool=page.tool, shape=page.shape, tokens=page.tokens,
-                size=len(page.data), address=page.address))
-        except (ByrefError, OSError) as fault:
-            self.faults.add("log", fault)
+        self._log(session.scope, lambda: events.fetched(
+            at=self.clock(), session=session.name, ref=page.ref, tool=page.tool, shape=page.shape, tokens=page.tokens,
+            size=len(page.data), address=page.address))
 
     def searched(self, session: Session, found: Found) -> None:
         """Logs a search. A store that cannot be written still answers."""
         from byref.proxy.anytime import logged
+        self._log(session.scope, lambda: events.searched(
+            at=self.clock(), session=session.name, tokens=estimate(found.text), hits=len(found.hits), query=found.query,
+            meant=(hit.ref for hit in found.hits if events.meant(hit.signals)), times=logged(found.timeline)))
+
+    def missed(self, session: Session, fault: Miss) -> None:
+        """Logs a second call that found nothing: it is a request all the same."""
+        self._log(session.scope, lambda: events.missed(
+            at=self.clock(), session=session.name, tokens=estimate(str(fault)), reason=fault.reason))
+
+    def compacted(self, session: Session) -> None:
+        """What was shown in a session's context no longer counts, and its outputs are read no longer."""
+        self.forget(session.context)
+        self._log(session.scope, lambda: events.compacted(at=self.clock(), session=session.name))
+
+    def _log(self, scope: str, event: Callable[[], Event]) -> None:
         try:
-            self.store.log(session.scope, events.searched(
-                at=self.clock(), session=session.name, tokens=estimate(found.text), hits=len(found.hits), query=found.query,
-                meant=(hit.ref for hit in found.hits if events.meant(hit.signals)), times=logged(found.timeline)))
+            self.store.log(scope, event())
         except (ByrefError, OSError) as fault:
             self.faults.add("log", fault)
 

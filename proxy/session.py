@@ -8,6 +8,7 @@ from __future__ import annotations
 from _thread import allocate_lock
 
 from byref.proxy.contracts import Call, Json, Seen
+from byref.proxy.errors import Miss
 from byref.proxy.text import short_hash
 from byref.proxy.tracing import span
 
@@ -199,8 +200,12 @@ class Session:
         """One page of a stored output: exact bytes, never filtered. See `byref.proxy.reader.fetch`."""
         from byref.proxy.reader import fetch
         with span("fetch", ref=ref[:64], session=self.name) as traced:
-            page = fetch(self.gateway.store, self.scope, ref, at, part=part, max_tokens=max_tokens, cursor=cursor, encoding=encoding,
-                         log=lambda page: self.gateway.fetched(self, page))
+            try:
+                page = fetch(self.gateway.store, self.scope, ref, at, part=part, max_tokens=max_tokens, cursor=cursor, encoding=encoding,
+                             log=lambda page: self.gateway.fetched(self, page))
+            except Miss as fault:
+                self.gateway.missed(self, fault)
+                raise
             traced.set(tool=page.tool, bytes=len(page.data), more=page.cursor is not None)
         return page
 
@@ -237,6 +242,9 @@ class Session:
                                emphasis=emphasis, explain=explain, weights=weights, like=place, profile=profile,
                                indexes=self.gateway.indexes, given=given)
                 traced.set(hits=len(found.hits), outputs=found.outputs, searched=found.searched)
+        except Miss as fault:
+            self.gateway.missed(self, fault)
+            raise
         finally:
             if memory is not None:
                 memory.leave()
@@ -264,7 +272,7 @@ class Session:
 
     def compacted(self) -> None:
         """The conversation was compacted: what was shown before it no longer counts. First bytes of calls stay."""
-        self.gateway.forget(self.context)
+        self.gateway.compacted(self)
 
     def close(self) -> None:
         """The session is over: retention may take its outputs before those of open ones. Its refs stay valid."""

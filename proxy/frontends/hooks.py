@@ -96,7 +96,8 @@ class Driver:
             conversation.tasks[hook.agent] = conversation.tasks.get(hook.agent) or hook.text[:TASK]
         elif hook.kind == "forgot":
             for agent in {"", hook.agent, *conversation.tasks} if not hook.agent else {hook.agent}:
-                self.gateway.forget(context(hook.session, agent))
+                name = context(hook.session, agent)
+                self.gateway.session(name, context=name, scope=conversation.scope).compacted()
         elif hook.kind == "billed":
             with conversation.lock:
                 self._bill(hook, conversation, hook.text.encode())
@@ -110,6 +111,8 @@ class Driver:
         return b""
 
     def _call(self, hook: Hook, conversation: _Conversation) -> bytes:
+        if hook.call_id and self.gateway.store.first(wrapped(hook.session), hook.call_id) is not None:
+            return b""  # `byref wrap` stands before that server: what comes is its view, stored and counted already
         session = self._session(hook, conversation)
         key = session.context, hook.call_id
         if hook.kind == "began":
@@ -208,13 +211,18 @@ class Driver:
             first = next(filter(None, (store.first(name, call) for call in spent.call_ids)), None)
             store.log(conversation.scope, events.usage(
                 at=self.gateway.clock(), session=name, ref=first.ref if first else "", tool=first.manifest.tool if first else "",
-                message=spent.message, numbers=spent.numbers))
+                message=spent.message, numbers={**spent.numbers, "ours": 1}))  # with hooks come our tools
             counted.add(number)
 
 
 def context(session: str, agent: str) -> str:
     """The name of a conversation, which is its context and its session in the ledger. An agent has one of its own."""
     return f"{session}.{agent}" if agent else session
+
+
+def wrapped(session: str) -> str:
+    """The context of the calls that a server behind `byref wrap` answers in a conversation whose client says its name and its calls'."""
+    return f"{session} mcp"
 
 
 def switched_off(command: str) -> bool:

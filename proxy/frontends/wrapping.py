@@ -16,6 +16,7 @@ from byref.proxy.errors import ConfigError
 from byref.proxy.frontends.child import fill_standard
 from byref.proxy.frontends.command import Command, say
 from byref.proxy.frontends.held import complain
+from byref.proxy.frontends.hooks import wrapped
 from byref.proxy.frontends.wrap import servers
 from byref.proxy.gateway import open as open_gateway
 from byref.proxy.session import Session
@@ -134,7 +135,8 @@ def open_session(profile: str | None = None) -> Session:
     gateway = open_gateway(profile=profile)
     folder = config.told("CLAUDE_PROJECT_DIR")
     scope = gateway.settings.scope or config.scope_here(folder if os.path.isdir(folder) else None)
-    return gateway.session(config.told("CLAUDE_CODE_SESSION_ID") or "mcp", scope=scope, proven=False)
+    told = config.told("CLAUDE_CODE_SESSION_ID")
+    return gateway.session(told or "mcp", context=wrapped(told) if told else None, scope=scope, proven=False)
 
 
 WRAP = Command(

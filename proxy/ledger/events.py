@@ -15,9 +15,12 @@ adds a `counted` for each text. Kinds and their numbers:
 |          |                 | layers of meaning brought); note: the query, through the projection; micros    |
 |          |                 | until it was there; best (places, at most 10), ended-LAYER (micros), and       |
 |          |                 | named-LAYER (places of the best that no layer had named before): `anytime`     |
+| missed   | -               | tokens of the refusal: a second call that found nothing; note: which kind it is |
+| compacted | -              | none: the conversation was compacted, what was shown before is read no longer  |
 | counted  | -               | key of a text, its tokens; tool: by what they were counted. Of a repeat, shows: |
 |          |                 | whether it shows lines that the former view hid                                |
-| usage    | of its 1st call | message (hash of its id); as billed: input, read and written (cache), output   |
+| usage    | of its 1st call | message (hash of its id); as billed: input, read and written (cache), output;  |
+|          |                 | ours: 1 where the request carried the definitions of our tools                 |
 | uncached | -               | of a prompt that views brought below what its provider caches: tokens, minimum |
 """
 from __future__ import annotations
@@ -63,6 +66,16 @@ def searched(*, at: float, session: str, tokens: int, hits: int, query: str = ""
     """One answer of a search. meant: refs of hits that only layers of meaning brought. times: as `byref.proxy.anytime.logged` has them."""
     keys = {f"meant{number}": key(ref) for number, ref in enumerate(dict.fromkeys(meant), 1)}
     return Event("searched", at, session, "", "", "", {"tokens": tokens, "hits": hits} | keys | dict(times or {}), project(query)[:NOTE])
+
+
+def missed(*, at: float, session: str, tokens: int, reason: str) -> Event:
+    """A second call that found nothing. What it asked for is not kept: it may be a ref that was purged, or anything at all."""
+    return Event("missed", at, session, "", "", "", {"tokens": tokens}, reason)
+
+
+def compacted(*, at: float, session: str) -> Event:
+    """A conversation was compacted: its next request carries none of the outputs before."""
+    return Event("compacted", at, session, "", "", "", {})
 
 
 def meant(signals: Sequence[str]) -> bool:

@@ -46,6 +46,8 @@ def usage(ledger: Iterable[Event]) -> Usage:
         elif event.kind == "fetched":
             found.calls["fetch"] += 1
             found.fetched += waiting.pop((event.session, key(event.ref)), 0)
+        elif event.kind == "missed":
+            found.calls["second calls that found nothing"] += 1
         elif event.kind == "searched":
             found.calls["search"] += 1
             found.searches += 1

@@ -39,3 +39,9 @@ def test_what_a_recount_needs_is_noted_only_where_it_is_not_the_raw_output() -> 
 def test_a_hit_of_meaning_alone_has_no_other_signal() -> None:
     assert events.meant(["static"]) and events.meant(["late-answerai", "dense:x", "shown"])
     assert not events.meant(["static", "words"]) and not events.meant(["shown"]) and not events.meant([])
+
+
+def test_a_refusal_is_told_by_its_kind_and_not_by_what_was_asked_for() -> None:
+    missed = events.missed(at=1.0, session="s", tokens=30, reason="unknown")
+    assert (missed.kind, missed.ref, missed.note, dict(missed.numbers)) == ("missed", "", "unknown", {"tokens": 30})
+    assert events.compacted(at=1.0, session="s").kind == "compacted"
