@@ -1,17 +1,18 @@
 """What the proxy saved: gross, and net of what its own reductions cost.
 
-net = raw - view - fetched - searched - repeats - definitions. Raw is at most what the harness would have shown of an output. A repeat is
-the same call again in the same session, soon after and without a fetch in between; it counts against us only where it shows lines that
-the view before it hid (where that cannot be told any more: where that view hid anything), and then with its whole raw size: had that
-view been complete, the call would not have been made again, so it saved nothing either.
+net = raw - view - fetched - searched - repeats - definitions; second calls that found nothing count as searches do. Raw is at most what
+the harness would have shown of an output. A repeat is the same call again in the same session, soon after and without a fetch in
+between; it counts against us only where it shows lines that the view before it hid (where that cannot be told any more: where that
+view hid anything), and then with its whole raw size: had that view been complete, the call would not have been made again, so it saved
+nothing either.
 """
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from byref.proxy.contracts import Event
-from byref.proxy.ledger.recount import Counts, page_key, raw_key, repeat_key, repeats, view_key
+from byref.proxy.ledger.recount import Counts, page_key, repeat_key, repeats
 from byref.proxy.ledger.totals import Conversation, Report, Row
 
 __all__ = ["Report", "report"]
@@ -40,25 +41,35 @@ def report(ledger: Iterable[Event], *, counts: Counts | None = None, definition:
     return found
 
 
-def _conversations(every: Iterable[Event], found: Report, definition: int) -> None:
+def _conversations(every: Sequence[Event], found: Report, definition: int) -> None:
     """Who called how often, and what was billed: each message once."""
     billed: set[int | None] = set()
     for event in every:
-        if event.kind not in ("viewed", "usage"):
+        if event.kind not in ("viewed", "usage", "compacted", "uncached"):
             continue
-        one = found.conversations.setdefault(event.session, Conversation(event.session))
-        message = event.numbers.get("message")
+        one = _of(found, event.session)
+        if event.session not in WITHOUT_TOOLS and (event.kind == "viewed" or event.numbers.get("ours")):
+            one.definition = definition
         if event.kind == "viewed":
             one.calls += 1
-            one.definition = 0 if event.session in WITHOUT_TOOLS else definition
-        elif message not in billed:
+        elif event.kind == "compacted":
+            one.ends.append(one.calls)
+        elif event.kind == "uncached":
+            one.uncached += event.numbers.get("tokens", 0)
+            found.uncached[event.numbers.get("minimum", 0)] += 1
+        elif (message := event.numbers.get("message")) not in billed:
             billed.add(message)
             one.messages.add(message)
             for of in (one.billed, found.billed):
                 for name, count in event.numbers.items():
-                    if name != "message":
+                    if name not in ("message", "ours"):
                         of[name] = of.get(name, 0) + count
     found.messages = len(billed)
+
+
+def _of(found: Report, session: str) -> Conversation:
+    one = found.conversations.get(session)
+    return found.conversations.setdefault(session, Conversation(session)) if one is None else one
 
 
 class _Walk:
@@ -72,23 +83,33 @@ class _Walk:
         self.rows: dict[tuple[str, str, str, str], Row] = {}  # by tool, shape, day, session
         self.shown: dict[str, set[str]] = {}  # by ref, the sessions that were shown it
         self.last: dict[str, str] = {}  # by ref, the last of them
+        self.latest = ""  # the session that was shown an output last
         self.days: dict[int, str] = {}
         self.size = 0  # bytes of the output that was captured last: its view comes next
+        self.wanted: frozenset[str] = frozenset()  # refs that were fetched from: who was shown others is of no use
         self.repeated: dict[str, str] = {}  # by session, the former ref of the call that comes next
 
-    def run(self, every: Iterable[Event]) -> None:
+    def run(self, every: Sequence[Event]) -> None:
+        self.wanted = frozenset(event.ref for event in every if event.kind == "fetched")
+        row, captured = Row(), None
         for event in every:
             if event.kind == "captured":
-                self.size = event.numbers.get("bytes", 0)
-                self._row(event).size += self.size
+                self.size, captured = event.numbers.get("bytes", 0), event
+                row = self._row(event)
+                row.size += self.size
             elif event.kind == "viewed":
-                self._viewed(event, self._row(event))
+                if captured is None or (event.ref, event.at, event.session, event.tool, event.shape) != (
+                        captured.ref, captured.at, captured.session, captured.tool, captured.shape):
+                    row = self._row(event)
+                self._viewed(event, row)
             elif event.kind == "fetched":
                 self._fetched(event)
             elif event.kind == "repeated":
                 self.repeated[event.session] = event.ref
-            elif event.kind == "searched":
+            elif event.kind in ("searched", "missed"):
                 self._searched(event)
+            elif event.kind == "compacted":
+                self._compacted(event)
         found = self.found
         for names, row in self.rows.items():
             found.total.add(row)
@@ -102,33 +123,30 @@ class _Walk:
         row = self.rows.get(names)
         return self.rows.setdefault(names, Row()) if row is None else row
 
-    def _conversation(self, session: str) -> Conversation:
-        return self.found.conversations.setdefault(session, Conversation(session))
-
     def _viewed(self, event: Event, row: Row) -> None:
-        numbers, key, one = event.numbers, (event.session, event.ref), self._conversation(event.session)
-        self.shown.setdefault(event.ref, set()).add(event.session)
-        self.last[event.ref] = event.session
+        numbers, one = event.numbers, _of(self.found, event.session)
+        self.latest = event.session
+        if event.ref in self.wanted:
+            self.shown.setdefault(event.ref, set()).add(event.session)
+            self.last[event.ref] = event.session
         one.so_far += 1
         later = one.later
-        raw, view, exact = numbers.get("raw", 0), numbers.get("view", 0), False
+        raw, view, gaps = numbers.get("raw", 0), numbers.get("view", 0), numbers.get("gaps", 0) > 0
         if self.known.tokens:
-            counted, shown = self.known.tokens.get(raw_key(event)), self.known.tokens.get(view_key(event))
-            if counted is not None and shown is not None:
-                raw, view, exact = counted, shown, True
-        former = self.repeated.pop(event.session, "")
-        again = self.charged.get(id(event), False) and (event.session, former) not in self.fetched
-        gaps = numbers.get("gaps", 0) > 0
+            keys, tokens = self.known.of(event), self.known.tokens
+            if keys[0] in tokens and keys[1] in tokens:
+                raw, view = tokens[keys[0]], tokens[keys[1]]
+                row.counted += 1
+        former = self.repeated.pop(event.session, "") if self.repeated else ""
+        again = bool(self.charged) and self.charged.get(id(event), False) and (event.session, former) not in self.fetched
         row.calls += 1
-        row.counted += exact
         row.raw += raw
         row.view += view
-        row.reduced += gaps
-        row.repeats += again
-        row.repeated += raw if again else 0
-        row.hid += gaps and key not in self.hid
         row.turns += later
         row.carried += (raw - view - (raw if again else 0)) * later
+        if again:
+            row.repeats += 1
+            row.repeated += raw
         if self.size > HARNESS and "native" not in numbers:
             self.found.uncapped += raw - view
         one.raw += raw
@@ -136,15 +154,18 @@ class _Walk:
         one.entered += view
         if again:
             self._extra(one, later)
+        key = event.session, event.ref
         self.fetched.discard(key)
         if gaps:
+            row.reduced += 1
+            row.hid += key not in self.hid
             self.hid.add(key)
 
     def _fetched(self, event: Event) -> None:
         # A tool or command of ours may not know the conversation that it serves: then it is the one that was last shown the output.
         known = event.session in self.shown.get(event.ref, ())
         session = event.session if known else self.last.get(event.ref, event.session)
-        row, key, one = self._row(event, session), (session, event.ref), self._conversation(session)
+        row, key, one = self._row(event, session), (session, event.ref), _of(self.found, session)
         tokens = self.known.tokens.get(page_key(event), event.numbers.get("tokens", 0))
         row.fetches += 1
         row.fetched += tokens
@@ -156,13 +177,22 @@ class _Walk:
         self.asked.add(key)
 
     def _searched(self, event: Event) -> None:
-        found, one = self.found, self._conversation(event.session)
+        # By who was never shown an output here, it is for the conversation that was shown one last.
+        known = event.session in self.found.conversations and self.found.conversations[event.session].calls > 0
+        found, one = self.found, _of(self.found, event.session if known else self.latest or event.session)
         tokens = event.numbers.get("tokens", 0)
-        found.searches += 1
+        found.searches += event.kind == "searched"
+        found.misses += event.kind == "missed"
         one.searched += tokens
         one.search_turns += tokens * one.later
         self._extra(one, one.later)
         one.entered += tokens
+
+    def _compacted(self, event: Event) -> None:
+        """What entered so far is gone; what stands in its place is not known."""
+        one = _of(self.found, event.session)
+        one.compacted += 1
+        one.entered = 0
 
     def _extra(self, one: Conversation, later: float) -> None:
         """A request that the agent makes because of us: it reads all so far."""

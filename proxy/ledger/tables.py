@@ -88,7 +88,8 @@ def _money(found: Report, prices: Sequence[Priced]) -> Table:
 def _totals(found: Report) -> Table:
     total = found.total
     share = found.net / total.raw if total.raw else 0.0
-    searches = f"; {found.searches} searches took {found.searched}" if found.searches else ""
+    missed = f" and {found.misses} second calls that found nothing" if found.misses else ""
+    searches = f"; {found.searches} searches{missed} took {found.searched}" if found.searches or missed else ""
     notes = [f"net {found.net} of {total.raw} tokens saved ({share:.1%}); {total.reduced} of {total.calls} views left something out, "
              f"{found.asked:.0%} of their refs were fetched from{searches}"]
     if found.definitions:
@@ -100,6 +101,11 @@ def _totals(found: Report) -> Table:
     if found.uncapped:
         notes.append(f"{found.uncapped} of the tokens left out are of outputs over {HARNESS} bytes of which it is not known what the "
                      "harness would have shown by itself: where it cuts, they were not all saved by byref")
+    if found.uncached:
+        least = " or ".join(map(str, sorted(found.uncached)))
+        notes.append(f"{found.uncached.total()} prompts were sent uncached: views made them shorter than the {least} tokens from which "
+                     f"their provider caches one; that their {found.uncached_tokens} tokens cost what input does, not what a read does, is "
+                     "taken off the money saved")
     notes.append(found.method)
     if found.messages:
         counts = ", ".join(f"{found.billed[name]} {words}" for name, words in _BILLED if name in found.billed)

@@ -1,11 +1,12 @@
 """Totals of the ledger: by tool, shape, day and session, what was saved of a bill, and how tokens were counted.
 
 Following turns are the requests of the session after the one that first held a text. Their number is known where a provider's bill was
-seen; else each call counts as one request, which is an estimate. Sessions that many conversations share have no turns: what they saved
-counts once.
+seen; else each call counts as one request, which is an estimate. They end with the session, and with a compaction. Sessions that many
+conversations share have no turns: what they saved counts once.
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -63,9 +64,10 @@ class Row:
 @dataclass(slots=True)
 class Conversation:
     """A session. billed: tokens by kind over `messages` messages, empty where no bill was seen. raw, held: tokens of its raw outputs, and
-    the same times following turns. searched, search_turns: the same of answers of searches. definition: tokens of our tools in each of
-    its requests. extra: requests that byref brought about (fetches, searches, repeats); prefix, after: their contexts and their following
-    turns, summed.
+    the same times following turns. searched, search_turns: the same of answers of searches, and of second calls that found nothing.
+    ends: calls before each compaction, after which no request reads their outputs. definition: tokens of our tools in each of its requests.
+    extra: requests that byref brought about (fetches, searches, repeats); prefix, after: their contexts and their following turns, summed.
+    uncached: tokens of prompts that views made too short for the provider's cache.
     """
 
     name: str
@@ -80,7 +82,10 @@ class Conversation:
     extra: int = 0
     prefix: float = 0.0
     after: float = 0.0
+    uncached: int = 0
+    ends: list[int] = field(default_factory=list)
     so_far: int = 0  # calls
+    compacted: int = 0  # times
     entered: int = 0  # tokens
 
     @property
@@ -93,7 +98,8 @@ class Conversation:
         """Requests after the one that first holds what comes now."""
         if self.name in SHARED:
             return 0.0
-        return (self.calls - self.so_far) * self.requests / (self.calls + 1)
+        end = self.ends[self.compacted] if self.compacted < len(self.ends) else self.calls
+        return (end - self.so_far) * self.requests / (self.calls + 1)
 
     @property
     def context(self) -> float:
@@ -106,7 +112,8 @@ class Conversation:
 class Report:
     """Totals over events. asked: share of the refs with gaps that were fetched from.
 
-    uncapped: net tokens of outputs that a harness may have cut by itself, where it is not known how it does.
+    uncapped: net tokens of outputs that a harness may have cut by itself, where it is not known how it does. uncached: prompts that views
+    made too short for their provider's cache, by the tokens from which it caches.
     methods: by what tokens were counted, empty where they are estimates. billed: tokens as the provider counted them, over the messages
     of which it is known.
     """
@@ -118,9 +125,11 @@ class Report:
     sessions: dict[str, Row] = field(default_factory=dict)
     conversations: dict[str, Conversation] = field(default_factory=dict)
     searches: int = 0
+    misses: int = 0
     messages: int = 0
     billed: dict[str, int] = field(default_factory=dict)
     uncapped: int = 0
+    uncached: Counter[int] = field(default_factory=Counter)
     methods: tuple[str, ...] = ()
 
     @property
@@ -130,13 +139,18 @@ class Report:
 
     @property
     def searched(self) -> int:
-        """Tokens of answers of searches."""
+        """Tokens of answers of searches, and of second calls that found nothing."""
         return sum(one.searched for one in self.conversations.values())
 
     @property
     def definitions(self) -> int:
         """Tokens of our tools' definitions as they enter: once a session."""
         return sum(one.definition for one in self.conversations.values())
+
+    @property
+    def uncached_tokens(self) -> int:
+        """Tokens of the prompts that views made too short for their provider's cache."""
+        return sum(one.uncached for one in self.conversations.values())
 
     @property
     def net(self) -> int:
@@ -160,7 +174,9 @@ class Report:
         return counted + (f"; {rest} by the built-in estimate" if rest else "") + ("; searches by the estimate" if self.searches else "")
 
     def saving(self, prices: Prices) -> float:
-        """What was saved at these prices, in input tokens: each token as it is sent and read on, less what extra requests cost."""
+        """What was saved at these prices, in input tokens: each token as it is sent and read on, less what extra requests cost, and what
+        prompts that fell below the provider's cache cost more than reading them from it would have.
+        """
         return sum(self._saving(one, prices) for one in self.conversations.values())
 
     def _saving(self, one: Conversation, prices: Prices) -> float:
@@ -168,7 +184,7 @@ class Report:
         net = row.net - one.searched - one.definition
         carried = row.carried - one.search_turns - one.definition * (one.requests - 1)
         asking = one.prefix * prices.read + one.extra * ASKING * (prices.output + prices.write) + one.after * ASKING * prices.read
-        return net * prices.write + carried * prices.read - asking
+        return net * prices.write + carried * prices.read - asking - one.uncached * (1 - prices.read)
 
     def bill(self, prices: Prices) -> float | None:
         """What the provider billed at these prices, in input tokens; None where no bill was seen."""
@@ -203,6 +219,8 @@ class Report:
         def rows(of: Mapping[str, Row]) -> dict[str, object]:
             return {name: plain(row) for name, row in sorted(of.items())}
         return {"total": plain(self.total), "tools": rows(self.tools), "shapes": rows(self.shapes), "days": rows(self.days),
-                "sessions": rows(self.sessions), "searches": self.searches, "searched": self.searched, "asked": self.asked, "net": self.net,
-                "definitions": self.definitions, "carried": self.carried, "unit": self.method, "methods": list(self.methods),
-                "messages": self.messages, "billed": dict(sorted(self.billed.items()))}
+                "sessions": rows(self.sessions), "searches": self.searches, "misses": self.misses, "searched": self.searched,
+                "asked": self.asked, "net": self.net, "definitions": self.definitions, "carried": self.carried, "unit": self.method,
+                "methods": list(self.methods), "messages": self.messages, "billed": dict(sorted(self.billed.items())),
+                "uncached": {"prompts": self.uncached.total(), "tokens": self.uncached_tokens,
+                             "minimums": {str(least): count for least, count in sorted(self.uncached.items())}}}

@@ -16,8 +16,8 @@ from byref.proxy.store.records import (
     INSERT_EVENT,
     call_of,
     call_values,
-    event_of,
     event_values,
+    events_of,
     handled,
     outputs,
     read_manifest,
@@ -215,7 +215,7 @@ class FileStore:
             if not rows:
                 return
             last = number(rows[-1][0])
-            yield from map(event_of, rows)
+            yield from events_of(rows)
 
     def handled(self, scope: str, refs: Sequence[str]) -> Mapping[str, tuple[float | None, int]]:
         return handled(self._catalog.read, text(scope), refs)

@@ -25,6 +25,17 @@ def test_turns_follow_the_calls_and_are_as_many_as_were_billed() -> None:
     assert (guessed.requests, guessed.later) == (5, 3) and (billed.requests, billed.later) == (3, 3 * 3 / 5)
 
 
+def test_no_request_after_a_compaction_reads_what_stood_before_it() -> None:
+    calls = [viewed(f"r{n}", 1000, 100) for n in range(4)]
+    gone = events.compacted(at=1.0, session="s")
+    whole = report([event for call in calls for event in call])
+    parted = report([*calls[0], *calls[1], gone, gone, *calls[2], *calls[3]])
+    assert (whole.total.turns, whole.carried) == (3 + 2 + 1, 900 * 6)
+    assert (parted.total.turns, parted.carried) == (1 + 1, 900 * 2) and parted.net == whole.net
+    page = events.fetched(at=1.0, session="s", ref="r1", tool="Bash", shape="log", tokens=300, size=900)
+    assert report([*calls[0], *calls[1], gone, page, *calls[2], *calls[3]]).carried == 900 * 2 - 300 * 2, "fetched after it, it is read on"
+
+
 def test_a_session_that_many_conversations_share_has_no_turns() -> None:
     found = report([event for n in range(9) for event in viewed(f"r{n}", 1000, 100, "cli")])
     assert found.net == 8100 and found.carried == 0 and found.total.turns == 0
@@ -58,3 +69,13 @@ def test_rows_add_up() -> None:
 
 def test_nothing_has_no_shares_of_a_bill() -> None:
     assert Report().of_bill(PRICES) is None and Report().bill(PRICES) is None and Report().saving(PRICES) == 0 and Report().asked == 0
+
+
+def test_prompts_that_views_made_too_short_for_the_cache_are_told_and_cost_what_input_does() -> None:
+    ledger = [*viewed("r1", 1000, 100)]
+    short = [events.uncached(at=1.0, session="s", tokens=size, minimum=least) for size, least in ((900, 1024), (800, 1024), (3000, 4096))]
+    found, without = report([*ledger, *short]), report(ledger)
+    assert found.as_dict()["uncached"] == {"prompts": 3, "tokens": 4700, "minimums": {"1024": 2, "4096": 1}}
+    assert found.saving(PRICES) == pytest.approx(without.saving(PRICES) - 4700 * 0.9), "what was not read from the cache at .1 cost 1"
+    assert "3 prompts were sent uncached" in found.text and "shorter than the 1024 or 4096 tokens" in found.text
+    assert "uncached" not in without.text and without.as_dict()["uncached"] == {"prompts": 0, "tokens": 0, "minimums": {}}

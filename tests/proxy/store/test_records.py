@@ -41,6 +41,9 @@ class Memory:
         row: Row = self.db.execute(query, values).fetchone()
         return row
 
+    def rows(self, query: str) -> list[Row]:
+        return self.db.execute(query).fetchall()
+
 
 @given(strings, strings, st.lists(strings, max_size=3).map(tuple), gaps, st.booleans(), st.binary(max_size=16),
        st.none() | st.floats(0, 1e6))
@@ -58,9 +61,10 @@ def test_a_call_comes_back(name: str, head: str, texts: tuple[str, ...], gaps: t
     catalog.db.close()
 
 
-@given(strings, st.dictionaries(strings, st.integers(-(1 << 60), 1 << 60), max_size=4))
-def test_an_event_comes_back(name: str, numbers: dict[str, int]) -> None:
-    catalog, event = Memory(), Event(name, 1.5, name, "r1", name, name, numbers)
-    catalog.run(records.INSERT_EVENT, records.event_values(name, event))
-    assert records.event_of(catalog.row(f"SELECT {records.EVENT} FROM events")) == event
+@given(st.lists(st.tuples(strings, st.dictionaries(strings, st.integers(-(1 << 60), 1 << 60), max_size=4)), max_size=3))
+def test_events_come_back(made: list[tuple[str, dict[str, int]]]) -> None:
+    catalog, events = Memory(), [Event(name, 1.5, name, "r1", name, name, numbers, name) for name, numbers in made]
+    for event in events:
+        catalog.run(records.INSERT_EVENT, records.event_values("scope", event))
+    assert list(records.events_of(catalog.rows(f"SELECT {records.EVENT} FROM events ORDER BY id"))) == events
     catalog.db.close()
