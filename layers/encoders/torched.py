@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 
 from byref.layers.encoders.batched import Batched
-from byref.layers.encoders.recipe import Recipe
+from byref.layers.encoders.recipe import Recipe, read
 from byref.proxy.errors import Invalid
 
 TYPE_CHECKING = False
@@ -40,6 +40,21 @@ class Torched(Batched):
             given = {"input_ids": torch.from_numpy(ids).to(self._device), "attention_mask": torch.from_numpy(seen).to(self._device)}
             made: Vectors = self._model(given)["token_embeddings"].float().cpu().numpy()
         return made
+
+
+def loaded(folder: str, numbers: str, origin: str, make: Callable[[Recipe, torch.dtype, str], torch.nn.Module]) -> Torched:
+    """The encoder of a folder. make: its model, of a recipe, in these numbers, on this device; origin: which library makes it.
+
+    Raises `Invalid` for a model that is damaged or of another kind.
+    """
+    numbers = numbers or NUMBERS[0]
+    kind, device, recipe = kind_of(numbers), place(), read(folder)
+    quiet()
+    try:
+        model = make(recipe, kind, device).to(kind).eval()
+    except Exception as fault:  # whatever a library says of files that are not what they should be
+        raise damaged(folder, fault) from None
+    return Torched(os.path.basename(folder.rstrip("/")), origin, folder, recipe, numbers, model, device)
 
 
 def weights(folder: str) -> list[str]:
