@@ -27,6 +27,7 @@ _LOOPBACK = ("localhost:", "127.0.0.1:", "[::1]:", "0.0.0.0:")
 _GIT = (40, 64)  # hex digits of a whole git object name: another name asks for something else
 _DIGITS = frozenset("0123456789")
 _EDGES = "'\"`()[]{}<>;,&|="
+_SHORTEST = 7  # characters of a word in which something changes from one run to the next: `[::1]:1`
 
 
 def tool_kind(tool: str) -> str:
@@ -70,28 +71,38 @@ def signature(tool: str, arguments: Json, *, root: str = "", home: str = "") -> 
     words, rest = text, ""
     if len(text) > LONGEST:  # a whole file as an argument: its bytes tell it from another
         words, rest = text[:LONGEST // 8].rpartition(" ")[0], " " + digest(text.encode("utf-8", "surrogatepass"))
-    return f"{PREFIX}|{kind}|{project(' '.join(_masked(word) for word in words.split()))}{rest}"
+    return f"{PREFIX}|{kind}|{project(_unchanging(words))}{rest}"
 
 
-def _masked(word: str) -> str:
-    """A word with what changes from one run to the next replaced by `*`."""
-    for sign in _TEMPORARY:
+def _unchanging(text: str) -> str:
+    """The words of a text, each masked."""
+    temporary = [sign for sign in _TEMPORARY if sign in text]
+    loopback = [sign for sign in _LOOPBACK if sign in text]
+    if temporary:
+        return " ".join([_masked(word, temporary, loopback) for word in text.split()])
+    return " ".join([word if len(word) < _SHORTEST or _DIGITS.isdisjoint(word) else _masked(word, temporary, loopback)
+                     for word in text.split()])
+
+
+def _masked(word: str, temporary: list[str], loopback: list[str]) -> str:
+    """A word with what changes from one run to the next replaced by `*`. temporary, loopback: the signs that may stand in it."""
+    for sign in temporary:
         at = word.find(sign)
         if at >= 0 and (at == 0 or word[at - 1] in _EDGES + ":"):
             end = at
             while end < len(word) and word[end] not in _EDGES:
                 end += 1
-            return word[:at] + "<tmp>" + _masked(word[end:])
+            return word[:at] + "<tmp>" + _masked(word[end:], temporary, loopback)
     if _DIGITS.isdisjoint(word):
         return word
-    for sign in _LOOPBACK:
+    for sign in loopback:
         at = word.find(sign)
         if at >= 0:
             end = start = at + len(sign)
             while end < len(word) and word[end].isdigit():
                 end += 1
             if end > start:
-                return word[:start] + "*" + _masked(word[end:])
+                return word[:start] + "*" + _masked(word[end:], temporary, loopback)
     out, piece = [], ""
     for i, c in enumerate(word):
         if c.isalnum() or c == "-" or (c in ":." and word[i - 1:i].isdigit() and word[i + 1:i + 2].isdigit()):

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from byref.proxy.contracts import Json
 from byref.proxy.ledger.trajectories import Trajectory
 from byref.proxy.signature import signature
 
-_STRING = re.compile(r"(?:[\w.-]*/[\w./-]+\w)|[A-Za-z_][A-Za-z0-9_]{5,}(?:\.[A-Za-z_][A-Za-z0-9_]+)*|\d{4,}")
+# A path is looked for from the first of its characters alone: where there is none from there, there is none from a later one.
+_STRING = re.compile(r"(?<![\w.-])[\w.-]*/[\w./-]+\w|[A-Za-z_][A-Za-z0-9_]{5,}(?:\.[A-Za-z_][A-Za-z0-9_]+)*|\d{4,}")
+# No string goes across one of these, so that a text falls into pieces between them, and what was seen of a piece holds wherever it stands.
+_BETWEEN = bytes(c if c > 127 or chr(c).isalnum() or chr(c) in "_./-" else 32 for c in range(256))
 _WORDS = (
     "return import output command should function method params config default result results string number object string content "
     "before after class python error update create should would because information available following please search answer "
@@ -58,12 +61,23 @@ def strings(text: str) -> set[str]:
     return set(_STRING.findall(text))
 
 
-def lines(text: str) -> set[str]:
-    """The lines of a text, stripped: as they stand, and without a line number before them."""
-    found = set()
-    for line in text.split("\n"):
-        found.add(line.strip())
-        found.add(_NUMBERED.sub("", line).strip())
+def _pieces(text: str) -> set[bytes]:
+    return set(text.encode("utf-8", "surrogatepass").translate(_BETWEEN).split())
+
+
+def _strings(pieces: Iterable[bytes]) -> set[str]:
+    return set(_STRING.findall(b" ".join(pieces).decode("utf-8", "surrogatepass")))
+
+
+def lines(text: str, among: Collection[str]) -> set[str]:
+    """Those of some lines that a text holds: stripped, as they stand or without a line number before them."""
+    if not among:
+        return set()
+    stripped = set(map(str.strip, text.split("\n")))
+    found = stripped.intersection(among)
+    for line in stripped:
+        if line[:1].isdigit() and (number := _NUMBERED.match(line)) and (row := line[number.end():].lstrip()) in among:
+            found.add(row)
     return found
 
 
@@ -76,27 +90,50 @@ def old_lines(arguments: Json) -> list[str]:
 def evidence(trajectory: Trajectory) -> Iterator[Evidence]:
     """What each output of a trajectory held, in order. Turns without output have none."""
     turns = trajectory.turns
-    written = [strings(turn.said) for turn in turns]
-    after: list[set[str]] = [set()] * (len(turns) + 1)  # what is written from each turn on
-    replaced: list[set[str]] = [set()] * (len(turns) + 1)
-    for i in reversed(range(len(turns))):
-        after[i] = after[i + 1] | written[i]
-        replaced[i] = replaced[i + 1] | set(old_lines(turns[i].arguments))
-    known = strings(trajectory.task) | strings(trajectory.first_action)
+    said = [_pieces(turn.said) for turn in turns]
+    written, replaced = _last_written(said), _last_replaced(trajectory)
+    seen = _pieces(trajectory.task) | _pieces(trajectory.first_action)
+    known = _strings(seen) | _COMMON
     held: dict[str, int] = {}  # line: the turn whose output held it last
     called: dict[str, int] = {}
     requests = trajectory.requests()
+
+    def fresh(pieces: set[bytes]) -> set[str]:
+        """The strings of pieces that were not seen before; those of the others are known."""
+        new = pieces - seen
+        seen.update(new)
+        return _strings(new)
     for i, turn in enumerate(turns):
         if not turn.output:
             continue
-        known |= strings(json.dumps(turn.arguments, ensure_ascii=False))
-        have = strings(turn.output)
-        new = have - known - _COMMON
-        here = lines(turn.output)
+        known |= fresh(_pieces(json.dumps(turn.arguments, ensure_ascii=False)))
+        new = fresh(_pieces(turn.output)) - known
+        here = lines(turn.output, replaced)
         held.update(dict.fromkeys(here, i))
         old = old_lines(turns[i + 1].arguments) if i + 1 < len(turns) else []
         same = signature(turn.tool, turn.arguments)
-        yield Evidence(i, trajectory.before(i), frozenset(new), frozenset(new & after[i]), frozenset(here & replaced[i + 1]),
+        yield Evidence(i, trajectory.before(i), frozenset(new), frozenset(one for one in new if written.get(one, -1) >= i),
+                       frozenset(row for row in here if replaced[row] > i),
                        tuple(Old(row, held[row]) for row in old if row in held), called.get(same), requests[-1] - requests[i])
         called[same] = i
-        known |= have | written[i]
+        known |= new
+        known |= fresh(said[i])
+
+
+def _last_written(said: Sequence[set[bytes]]) -> dict[str, int]:
+    """For each string that the agent writes after an output, the last turn after which it does. said: the pieces of what it writes."""
+    last: dict[bytes, int] = {}
+    for i, pieces in enumerate(said):
+        last.update(dict.fromkeys(pieces, i))
+    by_turn: list[list[bytes]] = [[] for _ in said]
+    for piece, i in last.items():
+        by_turn[i].append(piece)
+    found: dict[str, int] = {}
+    for i, pieces_of in enumerate(by_turn):
+        found.update(dict.fromkeys(_strings(pieces_of), i))
+    return found
+
+
+def _last_replaced(trajectory: Trajectory) -> dict[str, int]:
+    """For each line that an edit replaces, the last turn whose call does."""
+    return {row: i for i, turn in enumerate(trajectory.turns) for row in old_lines(turn.arguments)}

@@ -4,6 +4,7 @@
 """
 from __future__ import annotations
 
+import itertools
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -17,7 +18,8 @@ from byref.proxy.ledger.trajectories import Trajectory
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])")
 _OVERWRITTEN = re.compile(r"[^\n]*\r(?=[^\n])")
-_RECORDS = re.compile(r"^\s*[\[{]|text=['\"]\s*[\[{]|\\n\s*\\?\"")  # JSON, or a text that holds it in a string
+_RECORDS = re.compile(r"\s*[\[{]")
+_IN_TEXT = re.compile(r"text=['\"]\s*[\[{]|\\n\s*\\?\"")
 _TOLD = 12  # characters; a shorter line of a view says too little to be made up
 _SYSTEM = 10, 3  # characters and tokens of a system prompt of which only the characters are known
 
@@ -115,17 +117,18 @@ def _replayed(trajectory: Trajectory, arm: Arm, counter: TokenCounter) -> Replay
     views = list(raws)
     for k, size in zip(changed, sizes[len(texts):], strict=True):
         views[k] = size
+    spoken = [0, *itertools.accumulate(said)]
     requests = len(answers) + 1
     context = trajectory.context or task + trajectory.system * _SYSTEM[1] // _SYSTEM[0]
-    outcomes, seen = [], set[str]()
-    hiding: set[int] = set()
+    outcomes, seen, hiding = [], set[str](), set[int]()
+    replaced = {old.text for item in found for old in item.old}
     outputs_before = 0
     for item, (text, spent), raw, size in zip(found, shown, raws, views, strict=True):
         turn = turns[item.index]
-        seen |= lines(text.text)
+        seen |= lines(text.text, replaced)
         if text.text != turn.output:
             hiding.add(item.index)
-        prefix = context + outputs_before + sum(said[:numbers[item.index]])
+        prefix = context + outputs_before + spoken[numbers[item.index]]
         outcomes.append(_outcome(turn.tool, turn.output, text, item, (raw, size), prefix, arm, seen, item.repeats in hiding, spent))
         outputs_before += size
     return Replayed(trajectory, tuple(outcomes), context, tuple((n, requests - 1 - k) for k, n in enumerate(said)), requests)
@@ -133,14 +136,33 @@ def _replayed(trajectory: Trajectory, arm: Arm, counter: TokenCounter) -> Replay
 
 def _outcome(tool: str, output: str, shown: Shown, item: Evidence, sizes: tuple[int, int], prefix: int, arm: Arm, seen: set[str],
              hid: bool, spent: int) -> Outcome:
-    view, told, made = shown.text, 0, 0
-    data = view if view == output else arm.marker.sub("\n", view)
-    if view != output:
-        clean = _ESCAPES.sub("", output) if "\x1b" in output else output
-        clean = _OVERWRITTEN.sub("", clean) if "\r" in clean else clean  # it looks at every line, so it is asked for none
-        rows = [row for row in map(str.strip, data.split("\n")) if len(row) > _TOLD]
-        told, made = len(rows), sum(row not in output and row not in clean for row in rows)
+    view, told, made, longer = shown.text, 0, 0, sizes[1] > sizes[0]
+    if view == output:
+        data = output
+    else:
+        data = arm.marker.sub("\n", view)
+        told, made = _made(data, output)
+        longer = longer or len(view.encode("utf-8", "replace")) > len(output.encode("utf-8", "replace"))
     lost = frozenset(text for text in item.used if text not in data)
-    longer = sizes[1] > sizes[0] or len(view.encode("utf-8", "replace")) > len(output.encode("utf-8", "replace"))
     return Outcome(tool, shown.shape, item, sizes[0], sizes[1], prefix, frozenset(text for text in lost if text in view), lost,
-                   tuple(old for old in item.old if old.text not in seen), told, made, bool(_RECORDS.search(output)), longer, hid, spent)
+                   tuple(old for old in item.old if old.text not in seen), told, made, _holds_records(output), longer, hid, spent)
+
+
+def _made(data: str, output: str) -> tuple[int, int]:
+    """How many lines a view's data tells, and how many of them do not stand in the output. Most stand in it in its order."""
+    rows = [row for row in map(str.strip, data.split("\n")) if len(row) > _TOLD]
+    clean = _ESCAPES.sub("", output) if "\x1b" in output else output
+    clean = _OVERWRITTEN.sub("", clean) if "\r" in clean else clean  # it looks at every line, so it is asked for none
+    made = end = 0
+    for row in rows:
+        at = output.find(row, end)
+        if at >= 0:
+            end = at + len(row)
+        elif row not in output and row not in clean:
+            made += 1
+    return len(rows), made
+
+
+def _holds_records(output: str) -> bool:
+    """Whether it is JSON, or a text that holds it in a string."""
+    return bool(_RECORDS.match(output) or (("text=" in output or "\\n" in output) and _IN_TEXT.search(output)))
