@@ -3,11 +3,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.log import server_logger
 
 from byref.proxy.contracts import Json
 from byref.proxy.errors import Invalid
@@ -19,6 +22,24 @@ if TYPE_CHECKING:
 LARGEST = 1 << 30  # bytes of a capture; more streams through `byref run` unstored, too
 HEAD = 4 << 20  # bytes of a head: arguments are part of it
 HELD = 16 << 20  # bytes of a body that is held in memory; a larger one streams into the store
+
+
+class Malformed(logging.Filter):
+    """Keeps requests that are no HTTP out of the log: their sender was told what is wrong with them, and nobody else can mend them.
+
+    For the logger that `web.AppRunner` is given.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is of something else."""
+        return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+
+
+def server_log() -> logging.Logger:
+    """aiohttp's log of its servers, without what is malformed."""
+    if not any(isinstance(one, Malformed) for one in server_logger.filters):
+        server_logger.addFilter(Malformed())
+    return server_logger
 
 
 class Fields:

@@ -21,6 +21,7 @@ from byref.proxy.config import Settings
 from byref.proxy.contracts import Json
 from byref.proxy.errors import ConfigError
 from byref.proxy.frontends import hook
+from byref.proxy.frontends.bodies import server_log
 from byref.proxy.frontends.command import say
 from byref.proxy.frontends.dashboard import Dashboard
 from byref.proxy.frontends.held import complain
@@ -86,8 +87,8 @@ class Daemon:
         Dashboard(service).attach(app)
         mcp = None if self.mcp is None else await self._offer(app, service, self.mcp)
         sites = await self._stand_before(app, service)
-        runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=DRAIN, lingering_time=LINGER,
-                               read_bufsize=BUFFER, max_line_size=LINE, max_field_size=LINE, auto_decompress=False)
+        runner = web.AppRunner(app, access_log=None, logger=server_log(), handle_signals=False, shutdown_timeout=DRAIN,
+                               lingering_time=LINGER, read_bufsize=BUFFER, max_line_size=LINE, max_field_size=LINE, auto_decompress=False)
         await runner.setup()
         try:
             if self.port is not None:
@@ -98,6 +99,9 @@ class Daemon:
             await web.SockSite(runner, listener, backlog=BACKLOG).start()
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, self.leave, "a signal")
+            if sys.stderr.isatty():
+                where = f"http://127.0.0.1:{service.port}" if self.port is not None else os.fsdecode(self.path)
+                complain(f"{where}; `byref dashboard` opens its page, Ctrl-C ends it")
             if mcp is not None:
                 say(f"byref serve: http://127.0.0.1:{service.port}{mcp.path}\n")
             for one in (upstream for reverse in sites for upstream in reverse.upstreams):

@@ -100,6 +100,8 @@ def _run(args: argparse.Namespace) -> int:
         return 1
     if lock is None:
         if mcp is None and not upstreams and llm is None:
+            if sys.stderr.isatty():
+                complain("a daemon runs already: `byref serve --status`")
             return 0
         complain(f"a daemon runs already, without these {'servers' if mcp else 'upstreams'}; end it with `byref serve --stop`, "
                  "and start this one again")

@@ -12,6 +12,7 @@ from typing import Protocol
 from aiohttp import web
 
 from byref.proxy import config
+from byref.proxy.frontends.bodies import server_log
 from byref.proxy.frontends.wrap.door import Door, place
 from byref.proxy.frontends.wrap.downstream import Downstream
 from byref.proxy.frontends.wrap.hops import HEADER
@@ -97,7 +98,7 @@ async def _listen(site: Site, door: Door, port: int, say: Callable[[str], None])
     app = web.Application(client_max_size=0)
     app.router.add_route("*", "/{path:.*}", site.handle)
     runner = web.AppRunner(app, access_log=None, handle_signals=False, handler_cancellation=True, shutdown_timeout=DRAIN,
-                           max_line_size=HEADER, max_field_size=HEADER)
+                           logger=server_log(), max_line_size=HEADER, max_field_size=HEADER)
     await runner.setup()
     try:
         await web.TCPSite(runner, door.host, port).start()

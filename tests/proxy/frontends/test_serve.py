@@ -3,7 +3,9 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -147,3 +149,33 @@ def test_upstreams_are_no_surprise(daemon):
     daemon.start("--no-http")
     done = daemon.byref("serve", "--upstream", "api=http://127.0.0.1:9")
     assert done.returncode == 1 and b"runs already, without these upstreams" in done.stderr
+
+
+def test_whoever_starts_it_at_a_terminal_is_told_where_it_serves(daemon):
+    leader, follower = pty.openpty()
+    one = subprocess.Popen(remote.START, stdin=subprocess.DEVNULL, stdout=follower, stderr=follower, cwd=daemon.byref.folder,
+                           env=daemon.byref.env, start_new_session=True)
+    daemon.wait(daemon.answers)
+    port = serve.ask(str(daemon.byref.home), "GET /v1/status", LIMIT)[1]["http"]
+    assert f"byref: {port}; `byref dashboard` opens its page".encode() in os.read(leader, 4096)
+    again = subprocess.run(remote.START, stdin=subprocess.DEVNULL, stdout=follower, stderr=follower, cwd=daemon.byref.folder,
+                           env=daemon.byref.env, start_new_session=True, timeout=LIMIT, check=False)
+    assert again.returncode == 0 and b"a daemon runs already: `byref serve --status`" in os.read(leader, 4096)
+    daemon.byref("serve", "--stop")
+    assert one.wait(LIMIT) == 0
+    os.close(leader)
+    os.close(follower)
+
+
+@pytest.mark.parametrize("sent", [
+    b"\x16\x03\x01\x02\x00\x01", b"GET / HTTP/1.1\r\nHost: x\r\nBad Header\r\n\r\n",
+    b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -4\r\n\r\n"])
+def test_what_is_no_http_is_told_so_and_fills_no_log(daemon, sent):
+    one = daemon.byref.start("serve")
+    daemon.wait(daemon.answers)
+    port = int(str(daemon.about()["http"]).rsplit(":", 1)[1])
+    with socket.create_connection(("127.0.0.1", port), LIMIT) as client:
+        client.sendall(sent)
+        assert client.recv(100).startswith(b"HTTP/1.0 400 ")
+    daemon.byref("serve", "--stop")
+    assert one.communicate(timeout=LIMIT) == (b"", b"")
