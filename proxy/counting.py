@@ -18,10 +18,12 @@ _TOGETHER = 200  # counts of one transaction: others wait for it, and a report t
 COUNTED = ""  # the scope of counts: they belong to texts, whoever had them
 
 
-def counted(store: Store, ledger: Sequence[Event], clock: Clock, *, again: bool) -> Counts:
-    """What was counted of a ledger. again: first counts what is not counted yet, and logs it."""
+def counted(store: Store, ledger: Sequence[Event], clock: Clock, *, again: bool, whole: bool = False) -> Counts:
+    """What was counted of a ledger. again: first counts what is not counted yet, and logs it. whole: the ledger is that of all scopes, so
+    that the counts stand in it.
+    """
     known = Counts()
-    for event in store.events(COUNTED):
+    for event in ledger if whole else store.events(COUNTED, kind="counted"):
         if event.kind == "counted":
             known.take(event)
     if again:

@@ -355,8 +355,10 @@ class Gateway:
         """
         from byref.proxy.counting import counted
         from byref.proxy.ledger.report import report
-        found = list(self.store.events(scope or self._fixed, since=since, session=session))
-        return report(found, counts=counted(self.store, found, self.clock, again=recount), definition=definition)
+        of = scope or self._fixed
+        found = list(self.store.events(of, since=since, session=session))
+        whole = of is None and session is None and not since
+        return report(found, counts=counted(self.store, found, self.clock, again=recount, whole=whole), definition=definition)
 
     def close(self) -> None:
         """Closes the store. Harmless when done twice."""

@@ -33,3 +33,11 @@ def test_a_recount_stays_and_without_one_nothing_is_counted() -> None:
         assert not counted(gateway.store, ledger, gateway.clock, again=False).tokens and not list(gateway.store.events(COUNTED))
         counted(gateway.store, ledger, gateway.clock, again=True)
         assert counted(gateway.store, ledger, gateway.clock, again=False).tokens[raw_key(ledger[-1])] == token_counter().count([LOG])[0]
+
+
+def test_a_ledger_of_all_scopes_holds_its_counts_and_one_of_a_scope_does_not() -> None:
+    with byref.open("memory:") as gateway:
+        gateway.session("a").capture(tool="shell", args={"command": "x"}, output=LOG)
+        made = gateway.report(recount=True)
+        assert made.total.counted == 1 and gateway.report().as_dict() == made.as_dict()
+        assert gateway.report(scope="a").total.counted == gateway.report(since=1.0).total.counted == 1
