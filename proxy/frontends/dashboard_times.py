@@ -4,7 +4,9 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from statistics import quantiles
+from typing import NamedTuple
 
 from byref.proxy.anytime import BEST, WHOLE, recorded
 from byref.proxy.contracts import Event, Json
@@ -14,6 +16,8 @@ from byref.proxy.searching import Found
 
 BOXES = (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)  # milliseconds
 LONGEST = 10_000
+SHORT, RUNS = 100, 3  # up to so many milliseconds chance tells much: the middle one of three
+LOADING = 5  # first searches, at most, while a layer still loads what it computes with
 ROOM = 20_000  # tokens: the best places fit
 SEARCHES = 500  # the newest that are drawn
 QUERIES = 20  # the newest different ones that can be measured again
@@ -21,31 +25,49 @@ _LINES = re.compile(r"(.*?)L(\d+)(?:-(\d+))?$")
 
 
 def measured(ask: Callable[..., Found], most: int) -> dict[str, Json]:
-    """A search in growing timeboxes, up to `most` milliseconds, with nothing that layers answered before; first once in the longest.
+    """A search in growing timeboxes, up to `most` milliseconds, with nothing that layers answered before; first in the longest.
 
     ask: the search, given timebox_ms, cached, k and max_tokens. Share: of the best places of the longest, in basis points. Ends with the
     first box in which no layer was cut, since longer ones give the same.
     """
     most = max(1, min(most, LONGEST))
-    wanted = ask(timebox_ms=most, cached=False, k=BEST, max_tokens=ROOM)
+    ask = partial(ask, cached=False, k=BEST, max_tokens=ROOM)
+    for _ in range(LOADING):
+        wanted = ask(timebox_ms=most)
+        if not _starting(wanted):
+            break
     points: list[Json] = []
     for box in (*(box for box in BOXES if box < most), most):
-        found = ask(timebox_ms=box, cached=False, k=BEST, max_tokens=ROOM)
-        points.append(_point(box, found, wanted.hits))
-        if not _cut(found):
+        runs = [_point(box, ask(timebox_ms=box), wanted.hits) for _ in range(RUNS if box <= SHORT else 1)]
+        runs.sort(key=lambda point: (point.share, point.searched))
+        points.append(runs[len(runs) // 2]._asdict())
+        if not any(point.cut for point in runs):
             break
-    return {"best": len(wanted.hits), "cut": _cut(wanted), "points": points,
-            "starting": [one.name for one in wanted.layers if one.note == "starting"]}
+    return {"best": len(wanted.hits), "cut": _cut(wanted), "points": points, "starting": _starting(wanted)}
+
+
+class Point(NamedTuple):
+    """What one timebox gave. micros: when the answer was there. cut: layers. share: of the best places; searched: of the outputs; bps."""
+
+    timebox_ms: int
+    micros: int
+    cut: list[str]
+    share: int
+    searched: int
+
+
+def _starting(found: Found) -> list[str]:
+    return [one.name for one in found.layers if one.note == "starting"]
 
 
 def _cut(found: Found) -> list[str]:
     return [one.name for one in found.layers if one.status == "aborted"]
 
 
-def _point(box: int, found: Found, wanted: tuple[Hit, ...]) -> dict[str, Json]:
+def _point(box: int, found: Found, wanted: tuple[Hit, ...]) -> Point:
     there = sum(any(_same(hit, one) for one in found.hits) for hit in wanted)
-    return {"timebox_ms": box, "micros": found.timeline.micros if found.timeline else 0, "cut": _cut(found),
-            "share": WHOLE * there // max(1, len(wanted)), "searched": WHOLE * found.searched // max(1, found.outputs)}
+    return Point(box, found.timeline.micros if found.timeline else 0, _cut(found), WHOLE * there // max(1, len(wanted)),
+                 WHOLE * found.searched // max(1, found.outputs))
 
 
 def _same(one: Hit, other: Hit) -> bool:

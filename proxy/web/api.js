@@ -3,6 +3,7 @@
 import { notice } from "./dom.js";
 
 const AGAIN = "Run `byref dashboard` again.";
+const PATIENCE = 30000; // milliseconds for an answer that takes no search
 let key = sessionStorage.getItem("key") || "";
 
 export async function enter() {
@@ -19,24 +20,29 @@ export async function enter() {
 
 async function ask(route, options) {
   let answer;
+  let said;
   try {
     answer = await fetch(`api/${route}`, {
       ...options,
       cache: "no-store",
       headers: key ? { Authorization: `Bearer ${key}` } : {},
     });
-  } catch {
-    throw new Error(`The daemon does not answer any more. ${AGAIN}`);
+    said = await answer.json();
+  } catch (fault) {
+    if (options.signal?.reason?.name === "AbortError") throw fault;
+    throw Object.assign(new Error(`The daemon does not answer. This page goes on when it does; if it has ended: ${AGAIN}`), { gone: true });
   }
-  const said = await answer.json();
-  if (!answer.ok) throw new Error(said.error ? said.error.message : `the daemon answered ${answer.status}`);
-  return said;
+  if (answer.ok) return said;
+  const { reason = "", message = `the daemon answered ${answer.status}` } = said.error || {};
+  throw Object.assign(new Error(message), { reason, status: answer.status });
 }
 
 const given = (fields) => Object.entries(fields).filter(([, value]) => value !== null && value !== undefined && value !== "");
 
-export const get = (route, fields = {}) => ask(`${route}?${new URLSearchParams(given(fields))}`, {});
-export const post = (route, fields) => ask(route, { method: "POST", body: JSON.stringify(Object.fromEntries(given(fields))) });
+export const get = (route, fields = {}, patience = PATIENCE) =>
+  ask(`${route}?${new URLSearchParams(given(fields))}`, { signal: AbortSignal.timeout(patience) });
+export const post = (route, fields, signal) =>
+  ask(route, { method: "POST", body: JSON.stringify(Object.fromEntries(given(fields))), signal });
 
 // Runs what a person asked for; a fault is said on the page.
 export async function attempt(work) {

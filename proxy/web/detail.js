@@ -1,6 +1,6 @@
 // One output: what it is, the views that were given of it, and the exact bytes behind each gap, in place.
 
-import { $, bytes, el, visible, when } from "./dom.js";
+import { $, bytes, el, plain, visible, when } from "./dom.js";
 import { attempt, get, post } from "./api.js";
 
 let number = 0;
@@ -8,8 +8,8 @@ let asked = 0;
 
 // A box with exact bytes that goes on page by page. close: what brings the focus back.
 function box(scope, ref, at, part, close) {
-  const text = el("pre", { class: "bytes", tabindex: "0" });
-  const said = el("span", {}, "fetching…");
+  const text = el("pre", { class: "bytes", tabindex: "0", "aria-label": `Bytes of ${at || part || "all"}` });
+  const said = el("span", { role: "status" }, "fetching…");
   const more = el("button", { type: "button", hidden: true }, "More");
   const coded = el("button", { type: "button", hidden: true }, "As base64");
   const node = el(
@@ -21,11 +21,17 @@ function box(scope, ref, at, part, close) {
   let cursor = null;
   let held = 0;
   async function load(encoding) {
-    const page = await attempt(() => post("fetch", { scope, ref, at, part, cursor, encoding }));
-    if (!page) {
-      said.textContent = "could not be fetched";
+    let page;
+    try {
+      page = await post("fetch", { scope, ref, at, part, cursor, encoding });
+    } catch (fault) {
+      said.textContent = fault.message;
+      more.textContent = "Try again";
+      more.hidden = Boolean(fault.reason); // what the store refuses is refused again
+      more.onclick = () => load(encoding);
       return;
     }
+    more.textContent = "More";
     held += page.size;
     cursor = page.cursor;
     if (encoding && held === page.size) text.replaceChildren();
@@ -83,7 +89,7 @@ function view(scope, ref, call, parts) {
       made.load();
       return made.node;
     });
-  return el("div", {}, el("p", { class: "note" }, "It was shown whole."), ...boxes);
+  return el("div", {}, el("p", { class: "note" }, boxes.length ? "It was shown whole." : "It holds no bytes."), ...boxes);
 }
 
 export function close() {
@@ -92,14 +98,21 @@ export function close() {
   document.body.classList.remove("opened");
 }
 
-// Shows an output; at: an address to open at once. leave: what closes it.
-export async function show(scope, ref, leave, at = null) {
+// Shows an output; at: an address to open at once. leave: what closes it. lost: what is done where it is there no more.
+export async function show(scope, ref, leave, lost, at = null) {
   const mine = ++asked;
-  const found = await attempt(() => get("output", { scope, ref }));
+  const found = await attempt(async () => {
+    try {
+      return await get("output", { scope, ref });
+    } catch (fault) {
+      if (["unknown", "expired", "evicted"].includes(fault.reason)) lost(ref);
+      throw fault;
+    }
+  });
   if (!found || mine !== asked) return false;
   const below = el("div", {});
   const draw = (call) => below.replaceChildren(view(scope, ref, call, found.parts));
-  const label = (call, place) => `${found.calls - place} of ${found.calls}: ${call.session}${call.passed ? ", whole" : ""}`;
+  const label = (call, place) => `${found.calls - place} of ${found.calls}: ${plain(call.session)}${call.passed ? ", whole" : ""}`;
   const calls = el(
     "select",
     { "aria-label": "Which call", onchange: () => draw(found.views[calls.selectedIndex]) },
@@ -119,13 +132,13 @@ export async function show(scope, ref, leave, at = null) {
     el(
       "div",
       { class: "bar" },
-      el("h2", {}, found.command || found.tool),
+      el("h2", {}, visible(found.command || found.tool)),
       el("button", { type: "button", class: "close", onclick: leave }, "Close (Esc)"),
     ),
     el(
       "p",
       { class: "facts" },
-      [ref, found.tool, found.shape, outcome, bytes(found.size)].filter(Boolean).join(" · "),
+      visible([ref, found.tool, found.shape, outcome, bytes(found.size)].filter(Boolean).join(" · ")),
       " · ",
       when(found.captured),
     ),
@@ -133,8 +146,8 @@ export async function show(scope, ref, leave, at = null) {
       "details",
       {},
       el("summary", {}, "Call"),
-      el("pre", { class: "excerpt" }, visible(found.arguments)),
-      el("p", { class: "note" }, found.signature),
+      el("pre", { class: "excerpt", tabindex: "0", "aria-label": "Arguments" }, visible(found.arguments)),
+      el("p", { class: "note" }, visible(found.signature)),
     ),
     el(
       "div",
@@ -144,7 +157,7 @@ export async function show(scope, ref, leave, at = null) {
         el(
           "button",
           { type: "button", onclick: () => raw(null, part.name) },
-          `${part.name}: all ${bytes(part.size)}${part.derived ? " (derived)" : ""}`,
+          visible(`${part.name}: all ${bytes(part.size)}${part.derived ? " (derived)" : ""}`),
         ),
       ),
     ),

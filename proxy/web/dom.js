@@ -14,13 +14,15 @@ export function el(tag, properties = {}, ...children) {
   return made;
 }
 
-// Control characters, those that turn the direction of text, and lone surrogates, which stand for bytes that are no UTF-8.
-const ODD = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]|\p{Cs}/gu;
+// Control characters, those that turn the direction of text or take no room, and lone surrogates, which stand for bytes that are no UTF-8.
+const ODD =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Cs}/gu;
 
 function label(character) {
   const code = character.codePointAt(0);
   if (code >= 0xdc80 && code <= 0xdcff) return "\\x" + (code - 0xdc00).toString(16);
   if (code === 13) return "\\r";
+  if (code > 0xffff) return `\\u{${code.toString(16)}}`;
   return code < 256 ? "\\x" + code.toString(16).padStart(2, "0") : "\\u" + code.toString(16).padStart(4, "0");
 }
 
@@ -40,6 +42,9 @@ export function visible(text) {
   return parts;
 }
 
+// The same where only plain text can stand.
+export const plain = (text) => visible(text).textContent;
+
 const STEPS = [
   [1e9, " G"],
   [1e6, " M"],
@@ -53,30 +58,49 @@ export function count(number) {
 }
 
 export const bytes = (number) => (number < 1000 ? `${number} B` : `${count(number)}B`);
-export const percent = (share) => `${(100 * share).toFixed(1)} %`;
+export const percent = (share) => (share === null || share === undefined ? "–" : `${(100 * share).toFixed(1)} %`);
 export const when = (seconds) =>
   el("time", { datetime: new Date(seconds * 1000).toISOString() }, new Date(seconds * 1000).toLocaleString());
 
-export function table(names, rows) {
-  return el(
+const line = (row) =>
+  el(
+    "tr",
+    {},
+    ...row.map((cell, place) =>
+      cell instanceof Node && cell.nodeName === "TD"
+        ? cell
+        : place
+          ? el("td", {}, cell)
+          : el("th", { scope: "row" }, typeof cell === "string" ? visible(cell) : cell),
+    ),
+  );
+
+// A table that scrolls by itself, by the keyboard too. name: what a screen reader calls it.
+export function table(names, rows, name) {
+  const made = el(
     "div",
-    { class: "scroll", tabindex: "0" },
+    { class: "scroll", tabindex: "0", role: "group", "aria-label": `Table: ${name}` },
     el(
       "table",
       {},
-      el("thead", {}, el("tr", {}, ...names.map((name) => el("th", { scope: "col" }, name)))),
-      el(
-        "tbody",
-        {},
-        ...rows.map((row) =>
-          el("tr", {}, ...row.map((cell) => (cell instanceof Node && cell.nodeName === "TD" ? cell : el("td", {}, cell)))),
-        ),
-      ),
+      el("caption", { class: "unseen" }, name),
+      el("thead", {}, el("tr", {}, ...names.map((one) => el("th", { scope: "col" }, one)))),
+      el("tbody"),
     ),
   );
+  fill(made, rows);
+  return made;
 }
 
-export function notice(text) {
-  $("notice").textContent = text;
-  $("notice").hidden = !text;
+// Other rows in a table of ours; the table itself stays, with its focus and its place.
+export const fill = (made, rows) => made.querySelector("tbody").replaceChildren(...rows.map(line));
+
+// What is wrong, until it is not. kind: of what is said; another kind's word stays.
+const said = new Map();
+export function notice(text, kind = "asked") {
+  if (text) said.set(kind, text);
+  else if (!said.delete(kind)) return;
+  const all = [...said.values()].join(" · ");
+  if ($("notice").textContent !== all) $("notice").textContent = all;
+  $("notice").hidden = !all;
 }

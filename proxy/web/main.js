@@ -1,14 +1,16 @@
 // What stands where, what is asked when, and keys.
 
-import { $, count, bytes, el, notice, table } from "./dom.js";
+import { $, count, bytes, el, fill as refill, notice, plain, table, visible } from "./dom.js";
 import { attempt, enter, get } from "./api.js";
 import * as outputs from "./outputs.js";
 import * as detail from "./detail.js";
 import * as savings from "./savings.js";
-import { ask } from "./search.js";
+import * as search from "./search.js";
+import * as times from "./times.js";
 
 const LIVE = 3000; // milliseconds between two looks at what came
-const TABS = ["outputs", "savings", "search", "layers"];
+const ROUNDS = 3; // looks at outputs between two at projects and sessions
+const TABS = ["outputs", "savings", "search", "layers", "time"];
 const THEMES = ["system", "light", "dark"];
 let tab = "outputs";
 let scopes = [];
@@ -24,40 +26,56 @@ function theme(name) {
   else document.documentElement.dataset.theme = name;
   localStorage.setItem("theme", name);
   $("theme").textContent = `Theme: ${name}`;
+  redraw();
+}
+
+// Charts have the colours of the theme in which they were drawn.
+function redraw() {
   if (tab === "savings") savings.charts(true);
+  if (tab === "search") search.redraw();
+  if (tab === "time") times.redraw();
 }
 
 const turn = () => theme(THEMES[(THEMES.indexOf(localStorage.getItem("theme") || "system") + 1) % THEMES.length]);
 
 // what is chosen
 
-function fill(select, rows, chosen) {
-  select.replaceChildren(...rows.map(([value, name]) => el("option", { value }, name)));
-  if (rows.some(([value]) => value === chosen)) select.value = chosen;
+// Other options in a select, where they are others: one that is open stays so. Whether what was chosen is still there.
+function fill(select, rows) {
+  const chosen = select.value;
+  const now = JSON.stringify(rows);
+  if (select.dataset.rows !== now) {
+    select.replaceChildren(...rows.map(([value, name]) => el("option", { value }, plain(name))));
+    select.dataset.rows = now;
+    if (rows.some(([value]) => value === chosen)) select.value = chosen;
+  }
+  return select.value === chosen;
 }
 
 const folder = (name) => name.replace(/^\d+:/, "");
 
+// Whether what is chosen is as it was.
 async function overview() {
   const found = await get("overview");
   scopes = found.scopes;
-  fill(
-    $("scope"),
-    scopes.map((one) => [one.name, folder(one.name)]),
-    scope(),
-  );
-  sessions();
+  const rows = scopes.map((one) => [one.name, folder(one.name)]);
+  rows.sort((one, other) => one[1].localeCompare(other[1]));
+  const first = !scope() && scopes[0]?.name; // the newest
+  let same = fill($("scope"), rows.length ? rows : [["", "none yet"]]);
+  if (first) $("scope").value = first;
+  same = sessions() && same && !first;
+  search.offer(found);
   const { store } = found;
   $("scope").title = `${count(store.outputs)} outputs, ${bytes(store.bytes_held)} of ${bytes(store.max_bytes)} in the store`;
+  return same;
 }
 
 function sessions() {
   const held = scopes.find((one) => one.name === scope());
-  fill(
-    $("session"),
-    [["", "all"], ...(held ? held.sessions : []).map((one) => [one.name, one.closed ? `${one.name} (closed)` : one.name])],
-    session(),
-  );
+  return fill($("session"), [
+    ["", "all"],
+    ...(held ? held.sessions : []).map((one) => [one.name, one.closed ? `${one.name} (closed)` : one.name]),
+  ]);
 }
 
 // panels
@@ -70,16 +88,24 @@ function choose(name) {
     $(`tab-${one}`).tabIndex = one === name ? 0 : -1;
   }
   leave(false);
-  if (name === "savings") attempt(() => savings.totals().then(() => savings.charts()));
+  if (name === "savings") figures();
   if (name === "layers") layers();
-  if (name === "search") $("query").focus();
+  if (name === "time") times.look(scope());
+  if (name === "search") {
+    redraw();
+    $("query").focus();
+  }
 }
 
+const figures = () => attempt(() => savings.totals().then(() => savings.charts()));
+
+let rows = null; // of the layers, in a table that stays
+
 async function layers() {
-  if (!scope()) return;
-  $("layer-rows").replaceChildren("Looking…");
-  const found = await attempt(() => get("layers", { scope: scope() }));
-  if (!found) return;
+  const of = scope();
+  if (!of) return;
+  const found = await attempt(() => get("layers", { scope: of }, 120000));
+  if (!found || of !== scope()) return;
   const cell = (one) =>
     el(
       "td",
@@ -87,28 +113,31 @@ async function layers() {
       el("meter", { min: "0", max: "10000", value: String(one.coverage), "aria-label": `coverage of ${one.name}` }),
       ` ${Math.floor(one.coverage / 100)} %`,
     );
-  $("layer-rows").replaceChildren(
-    table(
-      ["layer", "coverage", "ms", "role", "origin", "granularity", "query"],
-      found.layers.map((one) => [
-        `${one.name} ${one.version}`,
-        cell(one),
-        String(one.latency_ms),
-        one.role,
-        one.origin,
-        one.granularity,
-        one.accepts,
-      ]),
-    ),
-    ...found.layers.filter((one) => one.missing).map((one) => el("p", { class: "note" }, `without ${one.name}: ${one.missing}`)),
+  if (!rows) {
+    rows = table(["layer", "coverage", "ms", "role", "origin", "granularity", "query"], [], "Layers");
+    $("layer-rows").replaceChildren(rows, el("div", { id: "lacking" }));
+  }
+  refill(
+    rows,
+    found.layers.map((one) => [
+      `${one.name} ${one.version}`,
+      cell(one),
+      String(one.latency_ms),
+      one.role,
+      one.origin,
+      one.granularity,
+      one.accepts,
+    ]),
   );
+  const lacking = found.layers.filter((one) => one.missing);
+  $("lacking").replaceChildren(...lacking.map((one) => el("p", { class: "note" }, visible(`without ${one.name}: ${one.missing}`))));
 }
 
 // an output
 
 async function open(ref, at = null) {
   from = document.activeElement;
-  if (await detail.show(scope(), ref, leave, at)) outputs.mark(ref);
+  if (await detail.show(scope(), ref, leave, outputs.drop, at)) outputs.mark(ref);
 }
 
 function leave(back = true) {
@@ -173,14 +202,21 @@ function keys(event) {
 
 // what goes on
 
+let rounds = 0;
+
+async function look() {
+  if ((!scope() || rounds++ % ROUNDS === 0) && !(await overview())) await reload();
+  if (tab === "outputs" && scope()) await outputs.refresh(scope(), session(), open);
+  if (tab === "layers" && rounds % ROUNDS === 0) await layers();
+}
+
 async function live() {
   if (!document.hidden) {
     try {
-      if (tab === "outputs" && scope()) await outputs.refresh(scope(), session(), open);
-      else if (!scope()) await overview().then(reload);
-      notice("");
+      await look();
+      notice("", "daemon");
     } catch (fault) {
-      notice(fault.message);
+      notice(fault.message, "daemon");
     }
   }
   setTimeout(live, LIVE);
@@ -192,29 +228,38 @@ async function counting() {
       await savings.totals();
       if (tab === "savings") await savings.charts();
     } catch (fault) {
-      $("unit").textContent = fault.message;
+      $("unit").textContent = fault.gone ? "These figures are older: the daemon does not answer." : fault.message;
     }
   }
   setTimeout(counting, 2 * LIVE);
 }
 
 $("theme").onclick = turn;
-$("scope").onchange = () => (sessions(), reload(), tab === "layers" && layers());
+$("scope").onchange = () => {
+  sessions();
+  reload();
+  times.forget();
+  if (tab === "layers") layers();
+  if (tab === "time") times.look(scope());
+  if ($("whose").value === "here") figures();
+};
 $("session").onchange = reload;
 $("older").onclick = () => outputs.older(scope(), session(), open);
-$("days").onchange = () => attempt(() => savings.totals().then(() => savings.charts()));
+$("days").onchange = $("whose").onchange = figures;
+$("query").oninput = search.weigh;
 $("ask").onsubmit = (event) => {
   event.preventDefault();
-  ask(scope(), session(), open);
+  search.ask(scope(), session(), open);
 };
 for (const name of TABS) $(`tab-${name}`).onclick = () => choose(name);
 document.addEventListener("keydown", keys);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => tab === "savings" && savings.charts(true));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 theme(localStorage.getItem("theme") || "system");
 attempt(async () => {
   await enter();
   await overview();
   await reload();
+}).finally(() => {
   setTimeout(live, LIVE);
   counting();
 });

@@ -1,120 +1,90 @@
 // What `byref report` says, in totals, charts and tables. No figure is computed here.
 
-import { $, count, el, notice, percent, table } from "./dom.js";
+import { $, count, el, fill, percent, table } from "./dom.js";
 import { get } from "./api.js";
+import { colour, options, plot } from "./charts.js";
 
 const STACK = [
-  ["net", "net saved"],
-  ["view", "shown"],
-  ["fetched", "fetched"],
-  ["repeated", "repeated"],
+  ["net", "net saved", "net"],
+  ["view", "shown", "shown"],
+  ["fetched", "fetched", "fetched"],
+  ["repeated", "repeated", "repeated"],
 ]; // together: raw
 const COLUMNS = ["calls", "raw", "view", "fetched", "repeated", "net", "saved"];
 const GROUPS = [
   ["days", "By day", "x"],
   ["tools", "By tool", "y"],
   ["shapes", "By shape", "y"],
-  ["sessions", "By session", null],
 ];
 const MOST = 14; // bars of a chart; the table holds all
-let drawn = [];
-let library = null;
+const SLOW = 600000; // milliseconds that a report over a large ledger may take
+const plots = new Map();
+const tables = new Map();
+let held = null;
+let round = 0;
+let chosen = "";
 
-function load() {
-  library ??= new Promise((done, failed) => {
-    document.head.append(
-      el("script", {
-        src: "vendor/chart.js-4.6.1.min.js",
-        onload: () => done(window.Chart),
-        onerror: () => failed(new Error("the charts did not load")),
-      }),
-    );
-  });
-  return library;
-}
-
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-
-function options(axis) {
-  const ink = colour("soft");
-  const scale = (numbers) => ({
-    stacked: true,
-    grid: { color: colour("line"), display: numbers },
-    ticks: { color: ink, ...(numbers ? { callback: count, maxTicksLimit: 6 } : {}) },
-  });
-  return {
-    animation: false,
-    responsive: true,
-    maintainAspectRatio: false,
-    indexAxis: axis,
-    scales: { x: scale(axis === "y"), y: scale(axis === "x") },
-    plugins: { legend: { labels: { color: ink, boxWidth: 12 } } },
-  };
-}
-
-const cells = (name, row) => [
+const cells = ([name, row]) => [
   name || "–",
   ...COLUMNS.map((column) => (column === "saved" ? percent(row[column]) : count(row[column]))),
 ];
 
-function group(report, [name, title, axis], Chart) {
-  const every = Object.entries(report[name] || {}).sort(name === "days" ? undefined : (a, b) => b[1].raw - a[1].raw);
-  const rows = table(
-    [name.slice(0, -1), ...COLUMNS],
-    every.map(([label, row]) => cells(label, row)),
+const ordered = (report, name) =>
+  Object.entries(report[name] || {}).sort(name === "days" ? undefined : (a, b) => b[1].raw - a[1].raw);
+
+function group(report, [name, title, axis]) {
+  if (!plots.has(name)) {
+    plots.set(name, plot(`by-${name}`, title, [name.slice(0, -1), ...COLUMNS]));
+    $("charts").append(plots.get(name).figure);
+  }
+  const every = ordered(report, name);
+  const some = name === "days" ? every.slice(-MOST * 2) : every.slice(0, MOST);
+  const numbers = { stacked: true, ticks: { callback: count, maxTicksLimit: 6 } };
+  const names = { stacked: true, grid: false };
+  return plots.get(name).update(
+    every.length && {
+      type: "bar",
+      options: options(axis === "x" ? names : numbers, axis === "x" ? numbers : names, { indexAxis: axis }),
+      data: {
+        labels: some.map(([label]) => label || "–"),
+        datasets: STACK.map(([key, label, ink]) => ({
+          label,
+          data: some.map(([, row]) => row[key]),
+          backgroundColor: colour(ink),
+          maxBarThickness: 40,
+        })),
+      },
+    },
+    { label: "tokens net saved, shown, fetched, repeated.", said: every.length ? "" : "Nothing was captured in this time.", cells: every.map(cells) },
   );
-  const figure = el("figure", { id: `by-${name}` }, el("h3", {}, title));
-  if (axis && Chart && every.length) {
-    const some = name === "days" ? every.slice(-MOST * 2) : every.slice(0, MOST);
-    const canvas = el("canvas", {
-      role: "img",
-      "aria-label": `${title}: tokens net saved, shown, fetched, repeated. The table below holds the same figures.`,
-    });
-    figure.append(el("div", { class: "chart" }, canvas));
-    requestAnimationFrame(() =>
-      drawn.push(
-        new Chart(canvas, {
-          type: "bar",
-          options: options(axis),
-          data: {
-            labels: some.map(([label]) => label || "–"),
-            datasets: STACK.map(([key, label]) => ({
-              label,
-              data: some.map(([, row]) => row[key]),
-              backgroundColor: colour(key === "view" ? "shown" : key),
-              maxBarThickness: 40,
-            })),
-          },
-        }),
-      ),
-    );
-    figure.append(el("details", {}, el("summary", {}, "Figures"), rows));
-  } else figure.append(rows);
-  return figure;
 }
 
-function money(report) {
-  const rows = (report.money || []).map((one) => [
-    one.prices,
-    count(one.saved),
-    one.dollars == null ? "–" : `$${one.dollars.toFixed(2)}`,
-    one.bill == null ? "no bill seen" : count(one.bill),
-    one.tool_results == null ? "–" : percent(one.tool_results),
-  ]);
-  return rows.length
-    ? el(
-        "figure",
-        {},
-        el("h3", {}, "Money"),
-        table(["prices", "saved, in input tokens", "saved", "bill, in input tokens", "tool results of it"], rows),
-      )
-    : null;
+function rows(name, title, names, found) {
+  if (!tables.has(name)) {
+    const made = table(names, [], title);
+    tables.set(name, made);
+    $("charts").append(el("figure", { id: `by-${name}` }, el("h2", {}, title), made));
+  }
+  fill(tables.get(name), found);
 }
 
-let held = null;
+const money = (one) => [
+  one.prices,
+  count(one.saved),
+  one.dollars == null ? "–" : `$${one.dollars.toFixed(2)}`,
+  one.bill == null ? "no bill seen" : count(one.bill),
+  percent(one.tool_results),
+];
 
 export async function totals() {
-  const answer = await get("savings", { days: $("days").value });
+  const mine = ++round;
+  const here = $("whose").value === "here";
+  const scope = here ? $("scope").value : "";
+  const choice = `${scope} ${$("days").value}`;
+  if (choice !== chosen) $("unit").textContent = "counting…";
+  chosen = choice;
+  const answer = await get("savings", { days: $("days").value, scope }, SLOW);
+  if (mine !== round) return; // something else was chosen meanwhile
   held = answer;
   const { report } = answer;
   const figures = { raw: report.total.raw, view: report.total.view, fetched: report.total.fetched, net: report.net };
@@ -123,7 +93,7 @@ export async function totals() {
     slot.title = String(figures[slot.dataset.figure]);
   }
   const parts = [
-    `all projects`,
+    here ? "this project" : "all projects",
     `${report.total.calls} calls`,
     report.unit,
     `searches ${count(report.searched)} and definitions ${count(report.definitions)} are taken off net`,
@@ -139,15 +109,9 @@ export async function charts(again = false) {
   const now = JSON.stringify(held.report);
   if (now === last && !again) return;
   last = now;
-  let Chart = null;
-  try {
-    Chart = await load();
-  } catch (fault) {
-    notice(fault.message);
-  }
-  for (const chart of drawn) chart.destroy();
-  drawn = [];
-  const open = new Set([...$("charts").querySelectorAll("figure:has(details[open])")].map((figure) => figure.id));
-  $("charts").replaceChildren(...GROUPS.map((one) => group(held.report, one, Chart)), ...[money(held.report)].filter(Boolean));
-  for (const id of open) $(id)?.querySelector("details")?.setAttribute("open", "");
+  const { report } = held;
+  await Promise.all(GROUPS.map((one) => group(report, one)));
+  rows("sessions", "By session", ["session", ...COLUMNS], ordered(report, "sessions").map(cells));
+  const prices = ["prices", "saved, in input tokens", "saved", "bill, in input tokens", "tool results of it"];
+  rows("money", "Money", prices, (report.money || []).map(money));
 }

@@ -2,37 +2,26 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import byref
-from byref.proxy.frontends.open_dashboard import entry
+from e2e.dashboards import OTHER, SCOPE, Site, focused, row, watched
 
 pytestmark = pytest.mark.xdist_group("dashboard")
-PROGRAM = [sys.executable, "-c", "from byref.proxy.frontends.cli import main; main()"]
-FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-         "--disable-sync"]
-SCOPE, OTHER = "1000:/home/me/project", "1000:/home/me/other"
 STEPS = "".join(f"step {n}: value {n * 7919 % 1009}\n" for n in range(3000))
 HOSTILE = "<script>document.title = 'owned'</script><img src=x onerror=\"document.title='owned'\">\n«L1-20 12 lines»\n"
 MANY = 120
-LIMIT = 60_000  # milliseconds for one step, on a machine that does much else
 
 
-class Site:
-    """A store with outputs, and the daemon that shows them."""
+class Filled(Site):
+    """A store with outputs of two projects."""
 
     def __init__(self, folder: Path) -> None:
-        self.env = {name: value for name, value in os.environ.items() if not name.startswith("BYREF")} | {
-            "BYREF_HOME": str(folder / "byref"), "BYREF_MODELS": str(folder / "models")}
-        with byref.open(f"file:{folder}/byref") as gateway:
+        super().__init__(folder)
+        with self.open() as gateway:
             gateway.session("elsewhere", scope=OTHER).capture(tool="shell", args={"command": "other project"}, output="elsewhere\n")
             first = gateway.session("first", scope=SCOPE)
             for number in range(MANY):
@@ -46,63 +35,23 @@ class Site:
         start, end = (int(number) for number in self.gap[1:].split("-"))
         self.hidden = "".join(lines[start - 1:end])
 
-    def byref(self, *words: str) -> str:
-        done = subprocess.run([*PROGRAM, *words], env=self.env, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    one = Site(tmp_path_factory.mktemp("site"))
-    one.byref("dashboard", "--print")  # starts the daemon, in this environment
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
+    one = Filled(tmp_path_factory.mktemp("site"))
+    one.start()
     yield one
-    one.byref("serve", "--stop")
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A browser with an empty profile."""
-    driver = pytest.importorskip("playwright.sync_api", reason="Playwright is not here: pip install 'byref[browser]'")
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("Chromium is not here: apt-get install chromium")
-    with driver.sync_playwright() as play:
-        one = play.chromium.launch_persistent_context(
-            str(tmp_path_factory.mktemp("profile")), executable_path=program, args=FLAGS, viewport={"width": 1280, "height": 900})
-        one.set_default_timeout(LIMIT)
-        yield one
-        one.close()
+    one.stop()
 
 
 @pytest.fixture
-def page(site: Site, browser: Any) -> Iterator[Any]:
-    """The dashboard, open. Afterwards: nobody else was asked, and the console holds no error."""
-    one, asked, said = browser.new_page(), [], []
-    one.on("request", lambda request: asked.append(request.url))
-    one.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
-    one.on("pageerror", lambda fault: said.append(str(fault)))
-    url = entry(site.env["BYREF_HOME"], patience=60)
-    one.goto(url)
-    one.locator("#list button").first.wait_for()
-    yield one
-    origin = url.partition("/web/")[0]
-    assert asked and [address for address in asked if not address.startswith(origin + "/web/")] == []
-    assert said == []
-    assert one.title() == "byref", "text of an output became markup"
-    one.evaluate("localStorage.clear()")
-    one.close()
+def page(site: Filled, browser: Any) -> Iterator[Any]:
+    with watched(browser, site) as one:
+        one.locator("#list button").first.wait_for()
+        yield one
 
 
-def focused(page: Any, what: str) -> Any:
-    return page.evaluate(f"document.activeElement.{what}")
-
-
-def row(page: Any, command: str) -> Any:
-    return page.locator("#list button", has=page.get_by_text(command, exact=True))
-
-
-def test_a_gap_opens_the_exact_bytes_in_place(site: Site, page: Any) -> None:
+def test_a_gap_opens_the_exact_bytes_in_place(site: Filled, page: Any) -> None:
     row(page, "make").click()
     gap = page.locator(".gap").last
     assert gap.inner_text().startswith(f"«{site.gap}") and gap.get_attribute("aria-expanded") == "false"
@@ -120,7 +69,7 @@ def test_a_gap_opens_the_exact_bytes_in_place(site: Site, page: Any) -> None:
     assert page.locator(".raw").count() == 0 and focused(page, "className") == "gap"
 
 
-def test_text_of_an_output_is_shown_and_never_read_as_markup_or_marker(site: Site, page: Any) -> None:
+def test_text_of_an_output_is_shown_and_never_read_as_markup_or_marker(site: Filled, page: Any) -> None:
     row(page, "make").click()
     page.locator(".view").wait_for()
     view = page.locator(".view").evaluate("node => node.textContent")
@@ -169,7 +118,7 @@ def test_what_has_the_focus_can_be_seen_and_tab_reaches_all(page: Any) -> None:
     assert focused(page, "id") == "tab-savings" and page.locator("#savings").is_visible()
 
 
-@pytest.mark.parametrize("panel", ["outputs", "savings", "search", "layers"])
+@pytest.mark.parametrize("panel", ["outputs", "savings", "search", "layers", "time"])
 def test_it_is_readable_at_360_pixels_in_the_dark_and_without_motion(page: Any, panel: str) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
@@ -185,8 +134,10 @@ def test_it_is_readable_at_360_pixels_in_the_dark_and_without_motion(page: Any, 
         page.locator("#query").fill("step 1500")
         page.keyboard.press("Enter")
         page.locator(".hit").first.wait_for()
-    else:
+    elif panel == "layers":
         page.locator("#layer-rows td").first.wait_for()
+    else:
+        page.locator("#former").wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 27)"
     assert page.evaluate("getComputedStyle(document.querySelector('#theme')).transitionDuration") == "0s"
@@ -227,16 +178,14 @@ def test_outputs_come_page_by_page_and_by_project_and_session(page: Any) -> None
     assert rows.count() == 1
 
 
-def test_what_is_captured_now_comes_to_the_top_by_itself(site: Site, page: Any) -> None:
-    with byref.open(f"file:{site.env['BYREF_HOME']}") as gateway:
-        gateway.session("first", scope=SCOPE).capture(tool="shell", args={"command": "just now"}, output="new\n")
+def test_what_is_captured_now_comes_to_the_top_by_itself(site: Filled, page: Any) -> None:
+    made = site.capture("just now", "new\n")
     page.locator("#list li:first-child", has_text="just now").wait_for()
-    with byref.open(f"file:{site.env['BYREF_HOME']}") as gateway:
-        session = gateway.session("first", scope=SCOPE)
-        session.purge(gateway.store.recent(SCOPE, limit=1)[0].ref)
+    with site.open() as gateway:
+        gateway.session("first", scope=SCOPE).purge(made.ref)
 
 
-def test_figures_are_those_of_byref_report(site: Site, page: Any) -> None:
+def test_figures_are_those_of_byref_report(site: Filled, page: Any) -> None:
     told = json.loads(site.byref("report", "--json", "--estimate"))
     figures = {"raw": told["total"]["raw"], "view": told["total"]["view"], "fetched": told["total"]["fetched"], "net": told["net"]}
     assert figures["fetched"] > 0
@@ -249,12 +198,12 @@ def test_figures_are_those_of_byref_report(site: Site, page: Any) -> None:
     assert page.locator("#by-sessions tbody tr").count() == 3
 
 
-def test_a_hit_opens_at_its_address_and_every_layer_says_what_became_of_it(site: Site, page: Any) -> None:
+def test_a_hit_opens_at_its_address_and_every_layer_says_what_became_of_it(site: Filled, page: Any) -> None:
     page.keyboard.press("/")
     page.keyboard.type("step 1500: value")
     page.keyboard.press("Enter")
     page.locator(".hit").first.wait_for()
-    layers = page.locator("#found tbody tr").all_inner_texts()
+    layers = page.locator("#story tbody tr").all_inner_texts()
     assert any(line.startswith("text\tran\t") for line in layers)
     page.locator(".hit button").first.click()
     page.locator("#detail .raw .bytes", has_text="step 1500: value").wait_for()

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import byref
-from byref.layers.contract import GENERATE, WHOLE, Contribution, Hit, LayerStatus, Span
+from byref.layers.contract import GENERATE, WHOLE, Contribution, Hit, LayerStatus, Span, Starting
 from byref.proxy.contracts import Event
-from byref.proxy.frontends.dashboard_times import BOXES, former, measured
+from byref.proxy.frontends.dashboard_times import BOXES, LOADING, RUNS, SHORT, former, measured
 from byref.proxy.ledger.events import NOTE, searched
 from byref.proxy.searching import search
 
@@ -77,11 +77,28 @@ def test_a_search_that_is_cut_in_the_longest_timebox_says_so(session: byref.Sess
     assert found["cut"] == ["slow"] and [point["timebox_ms"] for point in found["points"]] == [5, 10, 20, 50, 100, 150]
 
 
-def test_a_search_that_is_done_at_once_is_asked_twice_and_not_more(session: byref.Session) -> None:
+def test_a_search_that_is_done_at_once_is_asked_no_more_than_one_timebox_needs(session: byref.Session) -> None:
     layer = Slow(0)
     found: Any = measured(asking(session, layer), 10_000)
-    assert layer.asked == 2 and len(found["points"]) == 1
-    assert found["points"][0] | {"micros": 0} == {"timebox_ms": 5, "micros": 0, "cut": [], "share": 10_000, "searched": 10_000}
+    short = [point for point in found["points"] if point["timebox_ms"] <= SHORT]
+    assert layer.asked == 1 + RUNS * len(short) + len(found["points"]) - len(short)
+    last = found["points"][-1]
+    assert last | {"micros": 0} == {"timebox_ms": last["timebox_ms"], "micros": 0, "cut": [], "share": 10_000, "searched": 10_000}
+
+
+def test_a_layer_that_still_loads_is_waited_for_and_else_said(session: byref.Session) -> None:
+    class Loading(Slow):
+        def search(self, *given: Any) -> Contribution:
+            self.asked += 1
+            if self.asked < 3:
+                raise Starting
+            return Contribution([Hit(Span(next(iter(given[1].held)), 0, 8), 1, "words", 1, 1, 1, 1)])
+
+    found: Any = measured(asking(session, layer := Loading(0)), 2000)
+    assert (found["starting"], found["best"]) == ([], 1)
+    layer.asked = -999
+    found = measured(asking(session, layer), 2000)
+    assert (found["starting"], found["best"]) == (["slow"], 0) and layer.asked >= LOADING + RUNS - 999
 
 
 def test_the_ledger_gives_curves_times_by_layer_and_queries_newest_first(session: byref.Session) -> None:
