@@ -23,10 +23,11 @@ def known() -> tuple[Shape, ...]:
     return tuple(importlib.import_module(f"{shapes.__name__}.{name}").SHAPE for name in names)
 
 
-def detect(text: str, call: Call, media: str = "text/plain", first: str = "") -> tuple[str, Units]:
+def detect(text: str, call: Call, media: str = "text/plain", first: str = "", whole: bool = False) -> tuple[str, Units]:
     """The name of the most confident shape that can cut this text, and the units. Ties go by name.
 
     first: the shape that a rule names. It is asked first unless it sees no sign of itself; then it goes before mere guesses.
+    whole: the units all stand, so that their ranks and worth are not asked for.
     """
     sample = text[:SAMPLE]
     if "\x1b" in sample or "\r" in sample:
@@ -42,7 +43,7 @@ def detect(text: str, call: Call, media: str = "text/plain", first: str = "") ->
             sure = shape.match(call, media, sample)
             heappush(waiting, (-(sure if name != first else _CERTAIN if sure else _HINTED), name, True, shape))
             continue
-        units = shape.units(text, call)
+        units = getattr(shape, "cut", shape.units)(text, call) if whole else shape.units(text, call)
         if units is not None:
             return name, units
     raise AssertionError("the text shape takes every text")

@@ -21,7 +21,7 @@ from byref.filters.sieve import HUGE, sieve
 from byref.filters.units import ALWAYS, HIDDEN, MUST, Units
 from byref.proxy.contracts import Call, Gap, Part, RuleFile, Seen, Source, View
 from byref.proxy.errors import ConfigError
-from byref.proxy.text import SMALL, estimate, main_part, mapped
+from byref.proxy.text import SMALL, estimate, main_part, mapped, terms_of
 
 # All that is ours in a view: a head starts with a ref; a gap with an address; a repeat with its count; a part's name stands alone.
 _NAMES = 2400  # characters of names in one gap: beyond, they are a list and no scent
@@ -52,19 +52,30 @@ def view(ref: str, parts: Sequence[tuple[Part, Source]], call: Call, seen: Seen,
         plan = replace(plan, cap=max(200, budget * 3 // max(1, sum(source.size > 0 for _, source in parts))))
     main = main_part([part.name for part, _ in parts])
     size = sum(source.size for _, source in parts)
-    known = chosen(call, rules, fault) if size > SMALL else []
+    if size <= SMALL:
+        return _whole_view(parts, call)
+    known = chosen(call, rules, fault)
     cut = [_part(part, source, call, seen, plan, part.name == main, known) for part, source in parts]
     total = sum(c.size for c in cut)
     reduced = [c for c in cut if c.gaps or c.changed]
     head = _head(ref, call, cut) if reduced else ""
     unnamed = [part for part, _ in parts if not _PART.fullmatch(part.name)]  # no marker could name them
-    if not reduced or unnamed or size <= SMALL or total + len(head) + 1 > size - max(64, size // 16) or sum(c.fewer for c in cut) < _HEAD:
+    if not reduced or unnamed or total + len(head) + 1 > size - max(64, size // 16) or sum(c.fewer for c in cut) < _HEAD:
         raws = tuple(c.raw if c.raw is not None else _text(source.read()) for c, (_, source) in zip(cut, parts, strict=True))
         return View("", raws, shape=cut[0].shape if cut else "text", lines=frozenset().union(*(c.all_lines() for c in cut)),
                     terms=frozenset().union(*(c.all_terms() for c in cut)))
     texts = tuple(_prefix(part, parts) + c.text for (part, _), c in zip(parts, cut, strict=True))
     return View(head + "\n", texts, tuple(g for c in cut for g in c.gaps), max(cut, key=lambda c: len(c.units.texts)).shape, False,
                 frozenset().union(*(c.shown_lines() for c in cut)), frozenset().union(*(c.shown_terms() for c in cut)))
+
+
+def _whole_view(parts: Sequence[tuple[Part, Source]], call: Call) -> View:
+    """The view of what passes whatever is in it: nothing is weighed, but what it shows counts as shown."""
+    raws = [_text(source.read()) for _, source in parts]
+    cut = [detect(raw, call, part.media, _sectioned(raw, call), True) for raw, (part, _) in zip(raws, parts, strict=True)]
+    lines = frozenset().union(*(units.keys for _, units in cut))
+    terms = frozenset().union(*(terms_of("\n".join(units.texts if units.sources is None else units.sources)) for _, units in cut))
+    return View("", tuple(raws), shape=cut[0][0] if cut else "text", lines=lines, terms=terms)
 
 
 class _Cut:
@@ -104,13 +115,18 @@ def _whole(source: Source, call: Call) -> bool:
     return source.size < _PATCH_MAX and PATCH.match(call, "", sample) > 0
 
 
+def _sectioned(raw: str, call: Call) -> str:
+    """The shape of a text that has the sections which its tool's layout names; else nothing."""
+    heading = call.layout.sections if call.layout is not None else ""
+    return "markup" if heading and heading in raw else ""
+
+
 def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan, main: bool, rules: Sequence[Rule]) -> _Cut:
     raw = None
     if source.size < HUGE or _whole(source, call):
         raw = _text(source.read())
-        heading = call.layout.sections if call.layout is not None else ""
-        named = {"markup"} if heading and heading in raw else {rule.shape for rule in rules} - {""}
-        shape, units = detect(raw, call, part.media, named.pop() if len(named) == 1 else "")
+        named = {rule.shape for rule in rules} - {""}
+        shape, units = detect(raw, call, part.media, _sectioned(raw, call) or (named.pop() if len(named) == 1 else ""))
     if raw is None or (source.size >= HUGE and shape not in ("json", "binary", "diff")):
         raw = None
         odd = is_binary(_text(source.read(0, SAMPLE)))

@@ -13,7 +13,7 @@ from operator import not_
 
 from byref.filters import weights
 from byref.filters.units import ALWAYS, ANCHOR, HIDDEN, LAST, MUST, Units
-from byref.filters.worth import UNPOINTED, asked_of, forms_of, sharers, task_of, weigh, words_of
+from byref.filters.worth import UNPOINTED, Words, asked_of, forms_of, sharers, task_of, weigh, words_of
 from byref.proxy.contracts import Call, Seen
 from byref.proxy.text import terms_by_line
 
@@ -48,7 +48,8 @@ _BARRED = bytes(level >= MUST for level in range(256))
 
 @dataclass(slots=True)
 class Selection:
-    """keep: 1 for each unit that stands. rows: the terms of each unit. worth: of every term that is new to the context, if it has any."""
+    """keep: 1 for each unit that stands. rows: the terms of each unit. worth: of every term that is new to the context, if it has any;
+    nothing where all units stand, for then no gap names one."""
 
     keep: bytearray
     rows: list[list[str]]
@@ -72,9 +73,34 @@ def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
     rows = terms_by_line(text) if texts else []
     sizes = units.sizes or [len(text) + 1 for text in units.texts]
     total = sum(sizes)
-    lines = Counter(chain.from_iterable(rows))
-    asked, task = asked_of(call), task_of(call)
-    worth = weigh(lines, asked, task, seen, total)
+    shown = _shown(units, seen)
+    threshold = _threshold(units, shown, plan, total)
+    worth: dict[str, int] | None = None
+    if threshold > 0 or total > plan.cap or HIDDEN in units.rank:
+        lines = Counter(chain.from_iterable(rows))
+        asked, task = asked_of(call), task_of(call)
+        worth = weigh(lines, asked, task, seen, total)
+        keep = _pick(_scores(rows, lines, worth, asked, task, call, units, shown), sizes, units, shown, plan, threshold)
+    elif shown is None:
+        return Selection(bytearray(b"\1") * len(sizes), rows, {})
+    else:  # only what was shown goes, whatever the rest is worth
+        keep = bytearray(not flag or level == ALWAYS for flag, level in zip(shown, units.rank, strict=True))
+    _close(keep, sizes, rows, units, shown, plan)
+    if 0 not in keep:
+        return Selection(keep, rows, {})
+    if not units.rendered:
+        _fence(keep, units.texts, units.rank)
+    if worth is None:
+        worth = weigh(Counter(chain.from_iterable(rows)), asked_of(call), task_of(call), seen, total)
+    if LAST in units.rank or "«r" in text:
+        barred = _unnamed(texts, rows, units.rank)
+        worth = {term: value for term, value in worth.items() if term not in barred}
+    return Selection(keep, rows, worth)
+
+
+def _scores(rows: list[list[str]], lines: Counter[str], worth: dict[str, int], asked: Words, task: Words, call: Call, units: Units,
+            shown: bytearray | None) -> list[int]:
+    """The worth of each unit, by its terms and its place. lines: how often each term stands."""
     # The first line to hold a term counts it in full, every line a share: one mention is evidence, the rest is context.
     share = dict.fromkeys(lines, 0) | worth
     for term, value in worth.items():
@@ -91,17 +117,9 @@ def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
     scores = [sum(map(here, row, map(everywhere, row))) for row in rows]
     if any(units.worth):
         scores = [score + 4 * base for score, base in zip(scores, units.worth, strict=True)]
-    shown = _shown(units, seen)
     if shown is not None:
         scores = [0 if hidden else score for score, hidden in zip(scores, shown, strict=True)]
-    keep = _pick(scores, sizes, units, shown, plan, total)
-    _close(keep, sizes, rows, units, shown, plan)
-    if not units.rendered and not all(keep):
-        _fence(keep, units.texts, units.rank)
-    if LAST in units.rank or "«r" in text:
-        barred = _unnamed(texts, rows, units.rank)
-        worth = {term: value for term, value in worth.items() if term not in barred}
-    return Selection(keep, rows, worth)
+    return scores
 
 
 def _unnamed(texts: list[str], rows: list[list[str]], rank: bytearray) -> set[str]:
@@ -144,19 +162,20 @@ def _shown(units: Units, seen: Seen) -> bytearray | None:
     return flags
 
 
-def _pick(scores: list[int], sizes: list[int], units: Units, shown: bytearray | None, plan: Plan, total: int) -> bytearray:
-    n = len(scores)
-    rank = units.rank
+def _threshold(units: Units, shown: bytearray | None, plan: Plan, total: int) -> int:
+    """The worth a character that a unit of this output needs, in 1/1024; nothing is left out for its worth where it is not above 0."""
     threshold = plan.threshold
     if total < weights.FULL:  # what a small output saves does not pay for a repeat
         threshold = threshold * (total - weights.WHOLE) // (weights.FULL - weights.WHOLE)
     threshold = threshold * units.strictness // 100
-    if shown is not None and shown.count(1) * 4 >= n * 3:
-        threshold = min(threshold, 0)  # the output was shown before: what is new in it is what has changed since
-    if threshold <= 0 and total <= plan.cap and HIDDEN not in rank:
-        if shown is None:
-            return bytearray(b"\1") * n
-        return bytearray(not flag or level == ALWAYS for flag, level in zip(shown, rank, strict=True))
+    if shown is not None and shown.count(1) * 4 >= len(shown) * 3:
+        return min(threshold, 0)  # the output was shown before: what is new in it is what has changed since
+    return threshold
+
+
+def _pick(scores: list[int], sizes: list[int], units: Units, shown: bytearray | None, plan: Plan, threshold: int) -> bytearray:
+    n = len(scores)
+    rank = units.rank
     density = _density(scores, sizes)
     keep, barred = rank.translate(_STANDS), rank.translate(_BARRED)
     if shown is not None:

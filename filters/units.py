@@ -71,7 +71,8 @@ class Units:
 class Shape(Protocol):
     """One kind of output. Pure functions of their arguments; no I/O.
 
-    A shape that says in `most`, an integer, how sure it can be of plain text is asked only where that could put it first.
+    A shape that says in `most`, an integer, how sure it can be of plain text is asked only where that could put it first. One with a
+    method `cut`, like `units` without ranks and worth, is asked for these where all units stand anyway.
     """
 
     name: str

@@ -119,11 +119,21 @@ def mapped(text: str, table: bytes) -> str:
 
 def terms_by_line(text: str) -> list[list[str]]:
     """The terms of each line: words, identifiers, numbers and paths as they stand, with `.`, `-` and `/` inside."""
+    return [line.split() for line in _apart(text).split("\n")]
+
+
+def terms_of(text: str) -> set[str]:
+    """The terms of all lines, each once."""
+    return set(_apart(text).split())
+
+
+def _apart(text: str) -> str:
+    """The text with a blank for whatever ends a term; line ends stay."""
     text = mapped(text, _BREAKS)
     if not text.isascii():
         for sign in _SIGNS:
             text = text.replace(sign, " ")
-    return [line.split() for line in text.split("\n")]
+    return text
 
 
 def subwords(term: str) -> tuple[str, ...]:

@@ -45,21 +45,29 @@ class Code:
         defined = sum(_first(row) in _DEFINES for row in rows)
         return 30 if defined > 3 and any(row[:1] in (" ", "\t") for row in rows) else 0  # bodies: a list of words has none
 
+    def cut(self, text: str, call: Call) -> Units:
+        return _cut(text)[0]
+
     def units(self, text: str, call: Call) -> Units:
-        lines = split(text)
-        texts, labels = _unnumbered(lines.texts, lines.glued)
-        n = len(texts)
-        keys = [t.strip() for t in texts]
-        strictness = 0 if narrowed(call) or call.tool.lower() in _EDITORS else 100
-        heads, code = _blamed(texts) if lines.glued is None and _BLAME.match(text) else (None, texts)
-        worth = _worth(code, [t.strip() for t in code] if heads else keys, call)
-        if heads:
-            texts = [row[len(head):] for head, row in zip(heads, texts, strict=True)]
-        units = Units(texts, lines.address, bytearray(n), worth, keys=keys, heads=heads, glued=lines.glued, labels=labels,
-                      total=lines.numbers[-1] if lines.numbers else n, strictness=strictness)
+        units, code = _cut(text)
+        units.worth = _worth(code, [t.strip() for t in code] if units.heads else units.keys, call)
+        units.strictness = 0 if narrowed(call) or call.tool.lower() in _EDITORS else 100
         if call.is_error or call.exit_code:  # a read that failed, or a command that did more than read
-            mark(units, suspects(texts))
+            mark(units, suspects(units.texts))
         return units
+
+
+def _cut(text: str) -> tuple[Units, list[str]]:
+    """The units of a text, and the code in each."""
+    lines = split(text)
+    texts, labels = _unnumbered(lines.texts, lines.glued)
+    n = len(texts)
+    keys = [t.strip() for t in texts]
+    heads, code = _blamed(texts) if lines.glued is None and _BLAME.match(text) else (None, texts)
+    if heads:
+        texts = [row[len(head):] for head, row in zip(heads, texts, strict=True)]
+    return Units(texts, lines.address, bytearray(n), [0] * n, keys=keys, heads=heads, glued=lines.glued, labels=labels,
+                 total=lines.numbers[-1] if lines.numbers else n), code
 
 
 def _worth(texts: list[str], keys: list[str], call: Call) -> list[int]:

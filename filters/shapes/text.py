@@ -17,6 +17,9 @@ class Text:
     def match(self, call: Call, media: str, sample: str) -> int:
         return 1
 
+    def cut(self, text: str, call: Call) -> Units:
+        return split(text).units()
+
     def units(self, text: str, call: Call) -> Units:
         units = split(text).units(strictness=0 if narrowed(call) else 100)
         mark(units, suspects(units.texts))

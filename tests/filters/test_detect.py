@@ -40,6 +40,15 @@ def test_the_most_confident_shape_that_can_cut_the_text(text: str, call: Call, m
     assert detect(text, call, media)[0] == name
 
 
+@given(st.integers(0, 10**6), st.sampled_from(["Bash", "Read", "x"]), st.sampled_from(["cat a", "pytest", "grep -n x", "ls", ""]))
+def test_where_all_units_stand_a_shape_only_cuts_and_what_counts_as_shown_is_the_same(seed: int, tool: str, command: str) -> None:
+    call = Call(tool, {"command": command})
+    for text in (made(seed, 9), made(seed, 60)):
+        (name, units), (same, cut) = detect(text, call), detect(text, call, whole=True)
+        assert same == name and cut.keys == units.keys and cut.sources == units.sources
+        assert cut.texts == units.texts
+
+
 def test_where_a_shape_gives_up_the_next_best_is_asked() -> None:
     assert detect('{"a": [1, 2, this is no JSON at all, and it goes on for a while in words\n' * 3, Call("x"))[0] != "json"
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.views import check, look
+from conformance.views import SMALL, check, look
 
 LONG = "step {0} resolved module alpha, step {0} linked module beta, step {0} wrote object gamma, step {0} checked object delta, " * 4
 
@@ -21,6 +21,15 @@ def test_the_count_of_a_repeat_stands_after_the_whole_line_it_counts() -> None:
     rows = shown.text.split("\n")
     at = rows.index(line.rstrip())
     assert rows[at + 1].startswith("«×5 to ") and not rows[at - 1].startswith("«×")
+
+
+@pytest.mark.parametrize(("raw", "tool", "shape"), [
+    ("ready: shard_7 of 9\n  at /srv/data\nready: shard_8\n", "Bash", "text"), ("  1→def first():\n  2→    pass\n  3→\n", "Read", "code"),
+    ("src/a.py\nsrc/b.py\nlib/y.md\nlib/q.md\n", "Glob", "listing")])
+def test_of_what_passes_for_its_size_all_counts_as_shown_as_in_a_larger_output(raw: str, tool: str, shape: str) -> None:
+    small, large = (check(look(text, tool=tool, profile="safe")).view for text in (raw, raw * 20))
+    assert small.passed and small.shape == large.shape == shape and len(raw) <= SMALL < len(raw * 20)
+    assert small.lines - {""} == large.lines - {""} and small.terms == large.terms and small.terms
 
 
 @pytest.mark.parametrize("forged", [

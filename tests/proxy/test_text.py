@@ -26,6 +26,7 @@ from byref.proxy.text import (
     short_hash,
     subwords,
     terms_by_line,
+    terms_of,
 )
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
@@ -90,6 +91,11 @@ def test_the_estimate_is_near_the_real_count_of_source_code() -> None:
 def test_terms_are_words_identifiers_numbers_and_paths_line_by_line() -> None:
     assert terms_by_line("call src/a_b.py: x=41\n\n«naïve» (done)") == [["call", "src/a_b.py", "x", "41"], [], ["naïve", "done"]]
     assert subwords("getHTTPResponse_v2") == ("get", "http", "response", "v", "2") and subwords("東京tower") == ("東京", "tower")
+
+
+@given(st.text("ab/«»\u2019\u00a0é中-. \n\r\x85", max_size=40))
+def test_the_terms_of_a_text_are_those_of_its_lines(text: str) -> None:
+    assert terms_of(text) == set().union(*terms_by_line(text))
 
 
 @given(st.text(max_size=40))
