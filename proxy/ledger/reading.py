@@ -1,6 +1,7 @@
-"""Files of recorded sessions, whatever their format: JSON objects a line, or one document. The formats are in `recordings/`.
+"""Files of recorded sessions, whatever their format: JSON objects a line, one document or several, a database. Formats: `recordings/`.
 
-A module there has `fits(row) -> bool`, whether an object is of this format and of no other, and `sessions(rows) -> Iterator[Trajectory]`.
+A module there has `fits(row) -> bool`, whether an object is of this format and of no other, and `sessions(rows) -> Iterator[Trajectory]`;
+one that keeps its sessions in SQLite also `database(path) -> Iterator[Row] | None`, None where the file's tables are another's.
 What cannot be read is told by file and line, and the rest is read. A file of lines is read as it streams; a document is held whole.
 """
 from __future__ import annotations
@@ -8,17 +9,25 @@ from __future__ import annotations
 import itertools
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
+from typing import BinaryIO
 
 from byref.proxy import discover
 from byref.proxy.contracts import Json
 from byref.proxy.errors import Invalid
 from byref.proxy.ledger.trajectories import Trajectory
 
-ENDINGS = (".jsonl", ".json", ".traj", ".ndjson")  # what is looked for in a folder
+ENDINGS = (".jsonl", ".json", ".traj", ".ndjson", ".db")  # what is looked for in a folder
 LOOKED, HEAD = 100, 1 << 22  # rows, and bytes of them, by which a format is told
-LARGEST = 1 << 29  # bytes of one document
+LARGEST = 1 << 29  # bytes of one document, or of one line
+MOST = 20  # faults of a file that are told one by one
+_MARK = b"\xef\xbb\xbf"  # what Windows writes before UTF-8
+_DATABASE = b"SQLite format 3\0"
+_OTHERS = {b"\x1f\x8b": "compressed by gzip: unpack it first", b"(\xb5/\xfd": "compressed by zstd: unpack it first",
+           b"PK\x03\x04": "a zip archive: unpack it first",
+           b"\xff\xfe": "UTF-16: save it as UTF-8", b"\xfe\xff": "UTF-16: save it as UTF-8"}
 Row = tuple[str, dict[str, Json]]
 Tell = Callable[[str], None]
 
@@ -27,9 +36,11 @@ class Rows:
     """The objects of a file, each with where it stands. seen: shared by all files, so that what was copied into two counts once."""
 
     def __init__(self, path: str, tell: Tell, seen: set[int], done: Callable[[int], None]) -> None:
-        self.path, self.tell, self._seen, self._done = path, tell, seen, done
+        self.path, self._tell, self._seen, self._done = path, tell, seen, done
         self._head: list[Row] = []
-        self._size = 0
+        self._size = self._told = 0
+        self._odd: Counter[str] = Counter()
+        self._formats: dict[str, ModuleType] = {}
         self._rest = self._read()
 
     def head(self) -> list[Row]:
@@ -55,46 +66,131 @@ class Rows:
         self._seen.add(number)
         return True
 
+    def tell(self, fault: str) -> None:
+        """Something that could not be read; of very many in one file the rest are counted."""
+        self._told += 1
+        if self._told <= MOST:
+            self._tell(fault)
+
+    def odd(self, where: str, what: str) -> None:
+        """Something that this version does not know: its first place is told, and at the end how often it stands in the file."""
+        self._odd[what] += 1
+        if self._odd[what] == 1:
+            self.tell(f"{where}: {what}")
+
+    def foreign(self, where: str, row: dict[str, Json], known: bool = False) -> None:
+        """A row that is none of the file's format: told, with what it is. known: whether it is quiet where it is of no other, either."""
+        self._formats = self._formats or formats()
+        name = next((name for name, module in self._formats.items() if module.fits(row)), "")
+        if name:
+            self.odd(where, f"a line of {name} in a file of another format is not read: give it a file of its own")
+        elif not known:
+            self.odd(where, "an object that is no part of the file's format")
+
+    @property
+    def faults(self) -> int:
+        """Faults so far."""
+        return self._told
+
+    def end(self) -> None:
+        """Tells what was counted."""
+        if self._told > MOST:
+            self._tell(f"{self.path}: {self._told - MOST} more faults in this file")
+        for what, number in self._odd.items():
+            if number > 1:
+                self._tell(f"{self.path}: {number} times: {what}")
+
     def _read(self) -> Iterator[Row]:
         with open(self.path, "rb") as file:
-            start = next((line for line in file if line.strip()), b"")
+            start = file.read(len(_DATABASE))
             size = os.fstat(file.fileno()).st_size
-            if start.strip()[:1] not in (b"{", b"[") or _value(start) is not None:
-                file.seek(0)
-                yield from self._lines(file)
+            if start == _DATABASE:
+                yield from _database(self.path)
+                self._done(size)
+                return
+            for sign, what in _OTHERS.items():
+                if start.startswith(sign):
+                    self.tell(f"{self.path}: {what}")
+                    return
+            skipped = len(_MARK) if start.startswith(_MARK) else 0
+            file.seek(skipped)
+            start = next((line for line in _lines_of(file) if line.strip()), b"")
+            if start.strip()[:1] not in (b"{", b"[") or len(start) > LARGEST or _value(start) is not None:
+                file.seek(skipped)
+                yield from self._lines(_lines_of(file))
                 return
             if size > LARGEST:
                 self.tell(f"{self.path}: a document of {size} bytes is more than is held at once ({LARGEST}): give it as an object a line")
                 return
-            file.seek(0)
+            file.seek(skipped)
             data = file.read()
-        text = data.decode("utf-8", "surrogateescape")
-        try:
-            yield from _documents(json.loads(text), self.path)
-        except ValueError as fault:
-            if b"}\n{" not in data and b"}\r\n{" not in data:
-                self.tell(f"{self.path}: no JSON, or half of one: {fault}")
-                return
-            yield from self._lines(iter(data.splitlines(keepends=True)))
+        yield from self._whole(data)
         self._done(size)
 
+    def _whole(self, data: bytes) -> Iterator[Row]:
+        """A document, or several one after another."""
+        text, decoder, at, line = data.decode("utf-8", "surrogateescape"), json.JSONDecoder(), 0, 1
+        while at < len(text):
+            if text[at].isspace():
+                after = len(text) - len(text[at:].lstrip())
+                line += text.count("\n", at, after)
+                at = after
+                continue
+            try:
+                value, end = decoder.raw_decode(text, at)
+            except (ValueError, RecursionError) as fault:
+                if at == 0 and (b"}\n{" in data or b"}\r\n{" in data):
+                    yield from self._lines(iter(data.splitlines(keepends=True)))
+                else:
+                    self.tell(f"{self.path}{f':{line}' if line > 1 else ''}: no JSON, or half of one: {fault}")
+                return
+            where = f"{self.path}:{line}" if at or text[end:].strip() else self.path
+            yield from self._documents(value, where)
+            line += text.count("\n", at, end)
+            at = end
+
     def _lines(self, lines: Iterable[bytes]) -> Iterator[Row]:
-        for number, line in enumerate(lines, 1):
+        number, beyond = 1, False  # beyond: in the middle of a line that is too long
+        for line in lines:
             self._size += len(line)
             self._done(len(line))
+            ended, where = line.endswith(b"\n"), f"{self.path}:{number}"
+            number += ended
+            if beyond or len(line) > LARGEST:
+                if not beyond:
+                    self.tell(f"{where}: a line of more than {LARGEST} bytes is more than is held at once")
+                beyond = not ended
+                continue
             if not line.strip():
                 continue
-            where = f"{self.path}:{number}"
             try:
                 value: Json = json.loads(line.decode("utf-8", "surrogateescape"))
             except (ValueError, RecursionError) as fault:
-                cut = "" if line.endswith(b"\n") else "; the file ends in the middle of this line"
+                cut = "" if ended else "; the file ends in the middle of this line"
                 self.tell(f"{where}: no JSON: {fault}{cut}")
                 continue
-            if isinstance(value, (dict, list)):
-                yield from _documents(value, where)
-            else:
-                self.tell(f"{where}: an object is to stand here")
+            yield from self._documents(value, where)
+
+    def _documents(self, value: Json, where: str) -> Iterator[Row]:
+        """A document's objects: itself, a list of messages as the object that holds it, or the objects of a list."""
+        if isinstance(value, dict):
+            yield where, value
+        elif isinstance(value, list) and any(isinstance(row, dict) and _of_a_list(row) for row in value):
+            yield where, {"messages": value}
+        elif isinstance(value, list):
+            for i, row in enumerate(value):
+                if isinstance(row, dict):
+                    yield f"{where}[{i}]", row
+                else:
+                    self.odd(f"{where}[{i}]", "an object is to stand here")
+        else:
+            self.tell(f"{where}: an object is to stand here")
+
+
+def _lines_of(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file; of one that is too long, its parts."""
+    while line := file.readline(LARGEST + 1):
+        yield line
 
 
 def _value(line: bytes) -> Json:
@@ -105,16 +201,18 @@ def _value(line: bytes) -> Json:
     return found or None
 
 
-def _documents(value: Json, where: str) -> Iterator[Row]:
-    """A document's objects: itself, a list of messages as the object that holds it, or the objects of a list."""
-    if isinstance(value, dict):
-        yield where, value
-    elif isinstance(value, list):
-        rows = [row for row in value if isinstance(row, dict)]
-        if any("role" in row or row.get("type") in ("function_call", "function_call_output") for row in rows):
-            yield where, {"messages": list(rows)}
-        else:
-            yield from ((f"{where}[{i}]", row) for i, row in enumerate(rows))
+def _of_a_list(row: dict[str, Json]) -> bool:
+    """Whether it is a message, or an item of the Responses API."""
+    return "role" in row or row.get("type") in ("function_call", "function_call_output")
+
+
+def _database(path: str) -> Iterator[Row]:
+    """The sessions of the first format whose tables it has. Raises `Invalid` where no format knows them."""
+    for module in formats().values():
+        database: Callable[[str], Iterator[Row] | None] = getattr(module, "database", lambda path: None)
+        if (rows := database(path)) is not None:
+            return rows
+    raise Invalid(f"{path}: a database of no format that is known here")
 
 
 def formats() -> dict[str, ModuleType]:
@@ -124,11 +222,11 @@ def formats() -> dict[str, ModuleType]:
 
 def read_file(path: str, tell: Tell, seen: set[int] | None = None, done: Callable[[int], None] = lambda size: None) -> Iterator[Trajectory]:
     """The sessions of one file, in order. tell takes a line for each thing that could not be read; done, bytes as they are read."""
+    rows = Rows(path, tell, set() if seen is None else seen, done)
     try:
-        rows = Rows(path, tell, set() if seen is None else seen, done)
         head = rows.head()
         if not head:
-            if not os.path.getsize(path):
+            if not rows.faults:
                 tell(f"{path}: empty")
             return
         found = next((module for module in formats().values() if any(module.fits(row) for _, row in head)), None)
@@ -140,16 +238,22 @@ def read_file(path: str, tell: Tell, seen: set[int] | None = None, done: Callabl
         tell(f"{path}: {fault.strerror}")
     except Invalid as fault:
         tell(str(fault).removeprefix("invalid: "))
+    except RecursionError:
+        tell(f"{path}: nested too deeply; what stands before it was read")
+    finally:
+        rows.end()
 
 
 def files(paths: Iterable[str]) -> list[str]:
-    """The files that are meant: each path, and of a folder all below it that could be a recording, by name."""
-    found = []
+    """The files that are meant: each path, and of a folder all below it that could be a recording, by name. Each once."""
+    found: dict[str, str] = {}
     for path in paths:
         if not os.path.isdir(path):
-            found.append(path)
+            found.setdefault(os.path.realpath(path), path)
             continue
         for folder, below, names in os.walk(path):
             below.sort()
-            found += [os.path.join(folder, name) for name in sorted(names) if name.endswith(ENDINGS)]
-    return found
+            for name in sorted(names):
+                if name.endswith(ENDINGS):
+                    found.setdefault(os.path.realpath(os.path.join(folder, name)), os.path.join(folder, name))
+    return list(found.values())

@@ -2,13 +2,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from byref.proxy.contracts import Json
 from byref.proxy.ledger.trajectories import Trajectory, Turn, Usage
 
 _KINDS = ("input", "read", "written", "output")
+_KIND = {int: "a number", float: "a number", bool: "a truth", list: "an array"}
 UNKNOWN = "unknown"  # the tool of an answer whose call is not in the file
 
 
@@ -36,7 +38,8 @@ class Transcript:
         self.id, self.source, self.model, self.system = id, source, "", 0
         self._task: list[str] = []
         self._speeches = [_Speech()]
-        self._calls: dict[str, _Call] = {}
+        self._calls: dict[str, list[_Call]] = {}
+        self._answered: dict[str, _Call] = {}
         self._results: list[tuple[_Call, str, bool]] = []
         self._bills: dict[str, Mapping[str, int]] = {}
 
@@ -58,16 +61,22 @@ class Transcript:
         """What the agent thought."""
         self._speech(message).thoughts.append(text)
 
-    def called(self, key: str, tool: str, arguments: Json, *, message: str = "") -> None:
-        """A call, and the key by which its result names it."""
+    def called(self, key: str, tool: str, arguments: Json, *, message: str = "", written: bool = False) -> None:
+        """A call, and the key by which its result names it. written: what the agent said holds it already, as a command in its text."""
         speech = self._speech(message)
-        speech.text.append(f"{tool} {json.dumps(arguments, ensure_ascii=False)}")
-        self._calls[key] = _Call(tool, arguments, len(self._speeches) - 1)
+        if not written:
+            speech.text.append(f"{tool} {json.dumps(arguments, ensure_ascii=False)}")
+        self._calls.setdefault(key, []).append(_Call(tool or UNKNOWN, arguments, len(self._speeches) - 1))
 
     def result(self, key: str, text: str, is_error: bool = False) -> None:
-        """What a call returned, as the model saw it."""
+        """What a call returned, as the model saw it. Of calls with one key the first that waits is meant: some servers number each answer's
+        calls anew, or give them no ids at all.
+        """
         self._speeches[-1].calls += 1
-        self._results.append((self._calls.get(key) or _Call(UNKNOWN, {}, len(self._speeches) - 1), text, is_error))
+        waiting = self._calls.get(key)
+        call = waiting.pop(0) if waiting else self._answered.get(key) or _Call(UNKNOWN, {}, len(self._speeches) - 1)
+        self._answered[key] = call
+        self._results.append((call, text, is_error))
 
     def billed(self, message: str, *, input: int, read: int, written: int, output: int) -> None:
         """What the provider counted for one answer; said again, the largest count of output stands, for it grows as it streams."""
@@ -106,6 +115,19 @@ def text_of(content: Json) -> str:
     return ""
 
 
+def blocks(content: Json, tell: Callable[[str], None]) -> list[dict[str, Json]]:
+    """The blocks of a message's content, a text as one of them. tell: takes what is of another kind, for that is not read."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if not isinstance(content, list):
+        if content is not None:
+            tell(f"content is to be a text or an array, not {_KIND.get(type(content), 'an object')}")
+        return []
+    for wrong in [one for one in content if not isinstance(one, (dict, str))][:1]:
+        tell(f"content holds {_KIND.get(type(wrong), 'null')} among its blocks")
+    return [{"type": "text", "text": one} if isinstance(one, str) else one for one in content if isinstance(one, (dict, str))]
+
+
 def objects(value: Json) -> list[dict[str, Json]]:
     """The objects of an array; none of anything else."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
@@ -120,6 +142,8 @@ def count(held: Json, *names: str) -> int:
     """The number at the end of these names; 0 without one."""
     for name in names:
         held = held.get(name) if isinstance(held, dict) else None
+    if isinstance(held, float) and math.isfinite(held):
+        held = int(held)
     return held if isinstance(held, int) and not isinstance(held, bool) and held > 0 else 0
 
 

@@ -17,6 +17,9 @@ def fits(row: dict[str, Json]) -> bool:
 def sessions(rows: Rows) -> Iterator[Trajectory]:
     """A trajectory a row."""
     for where, row in rows:
+        if "turns" not in row:
+            rows.foreign(where, row)
+            continue
         try:
             yield of(row, where)
         except Invalid as fault:

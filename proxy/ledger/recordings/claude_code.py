@@ -1,4 +1,4 @@
-"""Claude Code: `projects/FOLDER/SESSION.jsonl`, a message or a block of one a line.
+"""Claude Code: `projects/FOLDER/SESSION.jsonl`, a message or a block of one a line, and files of its sub-agents below.
 
 Sub-agents (`isSidechain`) have contexts of their own, and so has what follows a compaction. What a resumed session copied from
 another file is read once. Usage is the answer's, said again with each of its blocks.
@@ -6,14 +6,17 @@ another file is read once. Usage is the answer's, said again with each of its bl
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from byref.proxy.contracts import Json
 from byref.proxy.ledger.reading import Rows
 from byref.proxy.ledger.trajectories import Trajectory
-from byref.proxy.ledger.transcript import Transcript, count, filled, objects, text_of, word
+from byref.proxy.ledger.transcript import Transcript, blocks, count, filled, text_of, word
 
 SOURCE = "Claude Code"
+_QUIET = ("image", "document", "redacted_thinking", "fallback")  # blocks that say nothing here; those of the provider's own tools neither
+_OWN = ("<system-reminder>", "<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>")  # what the program wrote
 
 
 def fits(row: dict[str, Json]) -> bool:
@@ -24,47 +27,59 @@ def fits(row: dict[str, Json]) -> bool:
 def sessions(rows: Rows) -> Iterator[Trajectory]:
     """Those of a file: usually one, with its sub-agents."""
     open_: dict[str, Transcript] = {}
-    numbers = itertools.count(2)
-    for _, row in rows:
-        message = row.get("message")
-        if row.get("type") not in ("user", "assistant") or not isinstance(message, dict) or not rows.first(word(row, "uuid")):
+    agents: dict[str, str] = {}  # in files of older versions: the sub-agent of each of their messages
+    numbers, nameless = itertools.count(2), itertools.count(1)
+    for where, row in rows:
+        message, key = row.get("message"), word(row, "uuid")
+        if row.get("type") not in ("user", "assistant"):
+            rows.foreign(where, row, known=isinstance(row.get("type"), str))
             continue
-        agent = word(row, "agentId") or ("sub-agent" if row.get("isSidechain") is True else "")
-        key = "/".join(filter(None, (word(row, "sessionId"), agent)))
-        if row.get("isCompactSummary") is True and key in open_:
-            yield from filled([open_.pop(key)])
-            open_[key] = Transcript(f"{key}#{next(numbers)}", SOURCE)
-        transcript = open_.setdefault(key, Transcript(key, SOURCE))
+        if not isinstance(message, dict):
+            rows.tell(f"{where}: `message` is to be an object")
+            continue
+        if not rows.first(key):
+            continue
+        agent = word(row, "agentId")
+        if not agent and row.get("isSidechain") is True:
+            agent = agents[key] = agents.get(word(row, "parentUuid")) or f"sub-agent {next(nameless)}"
+        name = "/".join(filter(None, (word(row, "sessionId"), agent)))
+        if row.get("isCompactSummary") is True and name in open_:
+            yield from filled([open_.pop(name)])
+            open_[name] = Transcript(f"{name}#{next(numbers)}", SOURCE)
+        transcript = open_.setdefault(name, Transcript(name, SOURCE))
         if row["type"] == "user":
-            _user(transcript, message.get("content"), row.get("isMeta") is True)
+            _user(transcript, message.get("content"), row.get("isMeta") is True, partial(rows.odd, where))
         else:
-            _answer(transcript, message)
+            _answer(transcript, message, partial(rows.odd, where))
     yield from filled(open_.values())
 
 
-def _user(transcript: Transcript, content: Json, meta: bool) -> None:
-    if isinstance(content, str):
-        transcript.told("" if meta else content)
-    for block in objects(content):
-        if block.get("type") == "tool_result":
-            transcript.result(word(block, "tool_use_id"), text_of(block.get("content")), block.get("is_error") is True)
-        elif not meta:
-            transcript.told(text_of(block))
+def _user(transcript: Transcript, content: Json, meta: bool, tell: Callable[[str], None]) -> None:
+    for block in blocks(content, tell):
+        kind, text = word(block, "type"), word(block, "text")
+        if kind == "tool_result":
+            transcript.result(word(block, "tool_use_id"), text_of(blocks(block.get("content"), tell)), block.get("is_error") is True)
+        elif kind == "text":
+            transcript.told("" if meta or text.lstrip().startswith(_OWN) else text)
+        elif kind not in _QUIET:
+            tell(f"a block of the type {kind or 'none'!r} is not known here, and not read")
 
 
-def _answer(transcript: Transcript, message: dict[str, Json]) -> None:
+def _answer(transcript: Transcript, message: dict[str, Json], tell: Callable[[str], None]) -> None:
     key, model = word(message, "id"), word(message, "model")
     if model == "<synthetic>":  # made by the harness, such as after an interruption: nobody billed it
         return
     transcript.model = transcript.model or model
-    for block in objects(message.get("content")):
-        kind = block.get("type")
+    for block in blocks(message.get("content"), tell):
+        kind = word(block, "type")
         if kind == "tool_use":
             transcript.called(word(block, "id"), word(block, "name"), block.get("input"), message=key)
         elif kind == "thinking":
             transcript.thought(word(block, "thinking"), message=key)
         elif kind == "text":
             transcript.said(word(block, "text"), message=key)
+        elif kind not in _QUIET and not kind.endswith(("_tool_use", "_tool_result")):
+            tell(f"a block of the type {kind or 'none'!r} is not known here, and not read")
     usage = message.get("usage")
     if isinstance(usage, dict):
         transcript.billed(key, input=count(usage, "input_tokens"), read=count(usage, "cache_read_input_tokens"),

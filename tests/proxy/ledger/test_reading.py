@@ -2,13 +2,15 @@
 from __future__ import annotations
 
 import json
+import random
 import resource
 from pathlib import Path
 
 import pytest
 
 from byref.proxy import discover
-from byref.proxy.ledger.reading import files, formats, read_file
+from byref.proxy.ledger import reading
+from byref.proxy.ledger.reading import MOST, files, formats, read_file
 
 ROW = {"id": "1", "source": "s", "task": "t", "turns": [{"tool": "Bash", "args": {}, "output": "x", "next_action": "y"}]}
 
@@ -21,11 +23,15 @@ def read(path: Path, data: bytes | str) -> tuple[list[str], list[str]]:
 
 
 def test_each_format_of_the_folder_is_one() -> None:
-    assert set(formats()) == set(discover.names("recordings")) >= {"byref", "claude_code", "codex", "openai", "anthropic", "swe_agent"}
+    assert set(formats()) == set(discover.names("recordings")) >= {"byref", "claude_code", "codex", "openai", "anthropic", "swe_agent",
+                                                                    "mini_swe_agent", "opencode", "langchain", "pydantic_ai"}
 
 
 @pytest.mark.parametrize(("data", "told"), [
-    ("", ": empty"), ("\n \n", ""), ("not JSON at all", ":1: no JSON"), ('{"a": 1}\n', ": no format that is known"), ("[1, 2]", ""),
+    ("", ": empty"), ("\n \n", ": empty"), ("not JSON at all", ":1: no JSON"), ('{"a": 1}\n', ": no format that is known"),
+    ("[1, 2]", ": an object is to stand here"), (b"\x1f\x8b\x08rest", ": compressed by gzip"), ("{}".encode("utf-16"), ": UTF-16"),
+    ("[" * 100_000, ": no JSON, or half of one: maximum recursion"), ("[\n" * 100_000, ": no JSON, or half of one: maximum recursion"),
+    ("9" * 5000 + "\n", ":1: no JSON"), (b"\xef\xbb\xbf", ": empty"),
     ('{\n "messages": [\n', ": no JSON, or half of one"), (b"\x00\xff\xfe", ":1: no JSON"), ('"text"\n', ":1: an object")])
 def test_what_is_no_recording_is_told_and_nothing_is_made_of_it(tmp_path: Path, data: bytes | str, told: str) -> None:
     found, faults = read(tmp_path / "a.jsonl", data)
@@ -46,6 +52,73 @@ def test_a_bad_first_line_does_not_hide_those_after_it(tmp_path: Path) -> None:
     assert (found, len(told)) == (["1", "1"], 1)
 
 
+def test_a_mark_of_the_byte_order_and_windows_line_ends_change_nothing(tmp_path: Path) -> None:
+    lines = "".join(json.dumps(ROW) + "\r\n" for _ in range(2))
+    assert read(tmp_path / "a.jsonl", "\ufeff" + lines) == (["1", "1"], [])
+    assert read(tmp_path / "a.json", "\ufeff" + json.dumps(ROW, indent=1).replace("\n", "\r\n")) == (["1"], [])
+
+
+def test_documents_that_stand_one_after_another_are_read_to_the_one_that_is_cut(tmp_path: Path) -> None:
+    document = json.dumps(ROW, indent=2)
+    assert read(tmp_path / "a.json", f"{document}\n{document}\n") == (["1", "1"], [])
+    found, told = read(tmp_path / "a.json", f"{document}\n\n{document}{document[:60]}")
+    assert found == ["1", "1"]
+    assert len(told) == 1 and told[0].startswith(f":{2 * document.count(chr(10)) + 3}: no JSON, or half of one")
+
+
+def test_a_thousand_faults_are_counted_after_the_first_of_them(tmp_path: Path) -> None:
+    found, told = read(tmp_path / "a.jsonl", "broken\n" * 1000 + json.dumps(ROW))
+    assert found == ["1"] and len(told) == MOST + 1 and told[-1] == f": {1000 - MOST} more faults in this file"
+
+
+def test_a_line_and_a_document_that_are_too_large_are_told_and_the_rest_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "LARGEST", 1000)
+    row = json.dumps(ROW)
+    long = json.dumps({**ROW, "task": "x" * 5000})
+    assert read(tmp_path / "a.jsonl", f"{row}\n{long}\n{row}\n") == (
+        ["1", "1"], [":2: a line of more than 1000 bytes is more than is held at once"])
+    assert read(tmp_path / "a.jsonl", f"{long}\n{row}\n")[0] == ["1"]
+    found, told = read(tmp_path / "a.json", json.dumps({**ROW, "task": "x" * 5000}, indent=1))
+    assert found == [] and "is more than is held at once" in told[0]
+
+
+def test_lines_of_two_formats_in_one_file_are_told(tmp_path: Path) -> None:
+    call = {"type": "function_call", "call_id": "c", "name": "shell", "arguments": "{}"}
+    result = {"type": "function_call_output", "call_id": "c", "output": "out"}
+    codex = [{"timestamp": "t", "type": "session_meta", "payload": {"id": "x"}},
+             *({"timestamp": "t", "type": "response_item", "payload": item} for item in (call, result))]
+    claude = [{"type": "user", "sessionId": "s", "uuid": "u", "message": {"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": "t", "content": "out"}]}}]
+    for rows, other in (([*codex, *claude], "codex"), ([*claude, *codex], "codex"), ([*claude, ROW], "claude_code"),
+                        ([ROW, *codex], "codex")):
+        found, told = read(tmp_path / "a.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        assert len(found) == 1 and any(f"a line of {other} in a file of another format is not read" in fault for fault in told)
+
+
+@pytest.mark.parametrize("number", range(30))
+def test_damage_anywhere_raises_nothing_and_costs_at_most_its_own_lines(tmp_path: Path, number: int) -> None:
+    """Lines of a real session, one value of each third line replaced by one of another type, some lines cut."""
+    chosen = random.Random(number)
+    lines = Path(__file__).with_name("recordings").joinpath("claude_code.jsonl").read_text().splitlines()
+    hurt = [damaged(chosen, json.loads(line)) if chosen.random() < 0.3 else json.loads(line) for line in lines]
+    text = "\n".join(json.dumps(row) if chosen.random() < 0.9 else json.dumps(row)[:chosen.randrange(40)] for row in hurt)
+    for name in ("a.jsonl", "a.json"):
+        (tmp_path / name).write_text(text if name == "a.jsonl" else json.dumps(hurt))
+        for one in read_file(str(tmp_path / name), lambda fault: None):
+            assert all(isinstance(turn.output, str) and isinstance(turn.tool, str) for turn in one.turns)
+
+
+def damaged(chosen: random.Random, value: object) -> object:
+    """The same with one value in it replaced."""
+    if isinstance(value, dict) and value and chosen.random() < 0.8:
+        key = chosen.choice(sorted(value))
+        return {**value, key: damaged(chosen, value[key])}
+    if isinstance(value, list) and value and chosen.random() < 0.8:
+        at = chosen.randrange(len(value))
+        return [*value[:at], damaged(chosen, value[at]), *value[at + 1:]]
+    return chosen.choice([None, 7, -1.5, True, "text", [], [None], {}, {"type": 5}, [{"type": "text", "text": 3}], "\ud800"])
+
+
 def test_text_that_is_not_utf_8_is_read(tmp_path: Path) -> None:
     found, told = read(tmp_path / "a.jsonl", json.dumps(ROW).encode().replace(b'"x"', b'"\xff"') + b"\n")
     assert (found, told) == (["1"], [])
@@ -62,6 +135,8 @@ def test_of_a_folder_all_that_could_be_recordings_are_meant(tmp_path: Path) -> N
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
     assert [Path(name).name for name in files([str(tmp_path), "other.log"])] == ["c.json", "1.traj", "2.jsonl", "other.log"]
+    (tmp_path / "z.json").symlink_to(tmp_path / "c.json")
+    assert len(files([str(tmp_path), str(tmp_path / "c.json"), str(tmp_path)])) == 3, "each file once"
 
 
 def test_a_file_of_lines_streams(tmp_path: Path) -> None:

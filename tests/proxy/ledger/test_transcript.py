@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from byref.proxy.ledger.trajectories import Usage
-from byref.proxy.ledger.transcript import Transcript, arguments, count, filled, text_of
+from byref.proxy.ledger.transcript import Transcript, arguments, blocks, count, filled, text_of
 
 
 def test_what_the_agent_writes_next_follows_each_result() -> None:
@@ -56,4 +56,33 @@ def test_a_session_in_which_nothing_happened_is_left_out() -> None:
 def test_helpers_read_what_recordings_hold() -> None:
     assert text_of([{"type": "text", "text": "a"}, {"type": "image", "source": {}}, "b"]) == "a\nb"
     assert [arguments('{"a": 1}'), arguments("ls -l"), arguments({"a": 1})] == [{"a": 1}, "ls -l", {"a": 1}]
-    assert [count({"a": {"b": 3}}, "a", "b"), count({"a": True}, "a"), count(None, "a")] == [3, 0, 0]
+    assert [count({"a": {"b": 3}}, "a", "b"), count({"a": True}, "a"), count(None, "a"), count({"a": 7.0}, "a")] == [3, 0, 0, 7]
+
+
+def test_calls_of_one_key_are_answered_in_order_and_a_key_that_comes_again_means_the_newer_call() -> None:
+    one = Transcript("i", "s")
+    for tool in ("a", "b"):
+        one.called("", tool, {})
+    one.result("", "out a")
+    one.result("", "out b")
+    one.called("", "c", {})
+    one.result("", "out c")
+    one.result("", "more of c")
+    assert [(turn.tool, turn.output) for turn in one.trajectory().turns] == [
+        ("a", "out a"), ("b", "out b"), ("c", "out c"), ("c", "more of c")]
+
+
+def test_a_call_that_stands_in_the_text_is_not_written_twice() -> None:
+    one = Transcript("i", "s")
+    one.said("I go: `ls`")
+    one.called("1", "ls", {"command": "ls"}, written=True)
+    one.result("1", "out")
+    assert one.trajectory().first_action == "I go: `ls`"
+
+
+def test_blocks_of_another_kind_are_told() -> None:
+    told: list[str] = []
+    assert blocks("text", told.append) == [{"type": "text", "text": "text"}] and blocks(None, told.append) == [] and told == []
+    assert blocks(["a", None, {"type": "b"}], told.append) == [{"type": "text", "text": "a"}, {"type": "b"}]
+    assert blocks({"type": "text"}, told.append) == []
+    assert told == ["content holds null among its blocks", "content is to be a text or an array, not an object"]

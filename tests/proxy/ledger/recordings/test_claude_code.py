@@ -99,3 +99,36 @@ def test_what_the_program_itself_wrote_is_read() -> None:
     assert before.turns[0].output.startswith("«rrjg4zkcueb 5 of 451 lines") and before.turns[0].next_action.startswith("Now Bash, fails.")
     assert before.usage == Usage(5, 994_000, 1500, 100, 150) and before.context == 1320
     assert after.task.startswith("This session is being continued") and [turn.tool for turn in after.turns] == ["Bash"]
+
+
+def test_sub_agents_of_older_versions_are_told_apart_by_their_chains(tmp_path: Path) -> None:
+    """Both stand in the main file, without a name: each message names the one before it."""
+    def at(parent: str, text: str) -> str:
+        return text.replace('"parentUuid": null', f'"parentUuid": "{parent}"')
+    inner = [line("user", "look here", "v1", isSidechain=True), line("user", "look there", "w1", isSidechain=True)]
+    for key, parent in (("v", "v1"), ("w", "w1")):
+        inner += [at(parent, line("assistant", use(f"t{key}", "Bash", command=key), f"{key}2", id=f"m{key}", isSidechain=True)),
+                  at(f"{key}2", line("user", result(f"t{key}", key), f"{key}3", isSidechain=True))]
+    found = read(tmp_path / "a.jsonl", [*inner[:2], inner[2], inner[4], inner[5], inner[3]])
+    assert [(one.id, one.task, [turn.output for turn in one.turns]) for one in found] == [
+        ("s1/sub-agent 1", "look here", ["v"]), ("s1/sub-agent 2", "look there", ["w"])]
+
+
+def test_the_programs_own_lines_are_quiet_and_what_is_wrong_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    rows = [*SESSION, json.dumps({"type": "queue-operation", "operation": "enqueue", "sessionId": "s1"}),
+            json.dumps({"type": "assistant", "sessionId": "s1", "uuid": "x1", "message": "text"}),
+            line("user", 5, "x2"), line("user", [{"type": "hologram"}], "x3"), json.dumps({"role": "user", "content": "hi"})]
+    path.write_text("\n".join(rows))
+    told: list[str] = []
+    (found,) = read_file(str(path), told.append)
+    assert len(found.turns) == 2
+    assert [fault.replace(str(path), "") for fault in told] == [
+        ":12: `message` is to be an object", ":13: content is to be a text or an array, not a number",
+        ":14: a block of the type 'hologram' is not known here, and not read",
+        ":15: a line of openai in a file of another format is not read: give it a file of its own"]
+
+
+def test_what_the_program_wrote_for_the_user_is_no_task(tmp_path: Path) -> None:
+    (found,) = read(tmp_path / "a.jsonl", [line("user", "<local-command-stdout>ok</local-command-stdout>", "y1"), *SESSION])
+    assert found.task == "mend the parser"

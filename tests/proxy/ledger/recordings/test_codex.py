@@ -61,3 +61,65 @@ def test_what_follows_a_compaction_starts_anew(tmp_path: Path) -> None:
     rows = [*enveloped(ITEMS), {"timestamp": "t", "type": "compacted", "payload": {"message": "so far"}}, *enveloped(again)]
     found = read(tmp_path / "a.jsonl", rows)
     assert [(len(one.turns), one.task) for one in found] == [(2, "mend the parser"), (1, "so far")]
+
+
+def meta(key: str, **more: Json) -> Json:
+    return {"timestamp": "t", "type": "session_meta", "payload": {"id": key, "base_instructions": {"text": "be brief"}, **more}}
+
+
+def told_by(path: Path, rows: list[Json], seen: set[int] | None = None) -> tuple[list[Trajectory], list[str]]:
+    told: list[str] = []
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return list(read_file(str(path), told.append, seen)), [fault.replace(str(path), "") for fault in told]
+
+
+def test_what_the_program_says_itself_is_no_task_and_its_instructions_are_counted(tmp_path: Path) -> None:
+    texts = ("<environment_context>\n  <cwd>/home/dev/x</cwd>\n</environment_context>", "# AGENTS.md instructions for x\n\n<INSTRUCTIONS>")
+    own: list[dict[str, Json]] = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]} for text in texts]
+    (found,) = read(tmp_path / "a.jsonl", [meta("abc"), *enveloped([*own, *ITEMS])])
+    assert found.task == "mend the parser"
+    assert found.system == len("be brief" + "rules") + sum(map(len, texts))
+
+
+def test_a_tool_of_an_mcp_server_is_named_with_its_server(tmp_path: Path) -> None:
+    call: dict[str, Json] = {"type": "function_call", "name": "fetch", "namespace": "mcp__byref", "arguments": "{}", "call_id": "c1"}
+    output: list[Json] = [{"type": "input_text", "text": "Wall time: 0.1 seconds\nOutput:"}, {"type": "input_text", "text": "out"},
+                          {"type": "input_image", "image_url": "data:image/png;base64,aaaa"}]
+    (found,) = read(tmp_path / "a.jsonl", enveloped([call, {"type": "function_call_output", "call_id": "c1", "output": output}]))
+    assert [(t.tool, t.output) for t in found.turns] == [("mcp__byref__fetch", "Wall time: 0.1 seconds\nOutput:\nout")]
+
+
+def test_what_a_compaction_tells_again_bills_nothing_and_what_it_kept_is_the_new_task(tmp_path: Path) -> None:
+    zero = count(2040, 0)
+    zero["payload"]["info"]["last_token_usage"] = dict.fromkeys(("input_tokens", "output_tokens", "total_tokens"), 0)  # type: ignore[index, call-overload]
+    kept: list[Json] = [ITEMS[1], {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "summed up"}]}]
+    again: list[dict[str, Json]] = [{"type": "function_call", "name": "shell", "arguments": "{}", "call_id": "c3"},
+                                    {"type": "function_call_output", "call_id": "c3", "output": "ok"}]
+    before, after = read(tmp_path / "a.jsonl", [
+        meta("abc"), *enveloped(ITEMS), count(1020, 0), count(2040, 300),
+        {"timestamp": "t", "type": "compacted", "payload": {"message": "summed up", "replacement_history": kept}}, zero,
+        *enveloped(again), count(3060, 900)])
+    assert (before.usage, after.usage) == (Usage(2, 1700, 300, 0, 40), Usage(1, 100, 900, 0, 20))
+    assert (after.task, after.context, after.system) == ("mend the parser\nsummed up", 1000, len("be brief"))
+
+
+def test_what_a_fork_copied_counts_once_and_its_name_is_its_own(tmp_path: Path) -> None:
+    seen: set[int] = set()
+    rows: list[Json] = [meta("abc"), *enveloped(ITEMS), count(1020, 0)]
+    told_by(tmp_path / "a.jsonl", rows, seen)
+    new: list[dict[str, Json]] = [{"type": "function_call", "name": "shell", "arguments": "{}", "call_id": "c3"},
+                                  {"type": "function_call_output", "call_id": "c3", "output": "ok"}]
+    (found,), told = told_by(tmp_path / "b.jsonl", [meta("def", forked_from_id="abc"), *rows, *enveloped(new), count(2040, 0)], seen)
+    assert (found.id, [turn.output for turn in found.turns], told) == ("def", ["ok"], [])
+    assert found.usage == Usage(1, 1000, 0, 0, 20)
+
+
+def test_items_that_are_not_known_are_told_once_and_counted(tmp_path: Path) -> None:
+    new: list[dict[str, Json]] = [{"type": "hologram"}, {"type": "web_search_call", "id": "w"}, {"type": "hologram"},
+                                  {"type": "shell_call", "call_id": "s", "action": {"commands": ["ls"]}},
+                                  {"type": "shell_call_output", "call_id": "s", "output": [{"stdout": "a", "stderr": "b", "outcome": {}}]}]
+    wrong: Json = {"timestamp": "t", "type": "response_item", "payload": 5}
+    (found,), told = told_by(tmp_path / "a.jsonl", [meta("abc"), *enveloped(new), wrong])
+    assert [(t.tool, t.arguments, t.output) for t in found.turns] == [("shell", {"commands": ["ls"]}, "a\nb")]
+    assert told == [":2: an item of the type 'hologram' is not known here, and not read", ":7: `payload` is to be an object",
+                    ": 2 times: an item of the type 'hologram' is not known here, and not read"]
