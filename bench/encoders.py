@@ -71,6 +71,9 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     asked = parser.parse_args()
     given = texts()
+    if all(choice.chosen(str(Path(models_folder()) / name)).fault() for name in asked.models):
+        print(f"left out: none of {', '.join(asked.models)} is in {models_folder()}: make models")
+        return 0
     first: list[Encoded] | None = None
     print(f"{len(given)} texts of {SIZE} characters, batches of {batched.BATCH} tokens; the best of {asked.rounds} rounds: tokens a "
           "second of the clock,\nand a second of the processor; time: ours by bare, of the processor, the median")

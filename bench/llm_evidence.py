@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import math
 import statistics
 import sys
 import tempfile
@@ -57,7 +58,7 @@ def figures(evidence: ModuleType, path: Path, arm: Any, limit: int | None) -> di
     total, shares = evidence.replay(str(path), arm, limit, None, False, None)
     count = total["ALL"]
     mean = {name: statistics.mean(values) for name, values in shares["ALL"].items()}
-    return {"saved": 1 - count["view"] / count["raw"], "es": mean["es"], "data": mean["data"],
+    return {"saved": 1 - count["view"] / count["raw"], "es": mean.get("es", math.nan), "data": mean.get("data", math.nan),
             "edit": count["edits_kept"] / max(1, count["edits"])}
 
 

@@ -66,8 +66,8 @@ def ran(section: Section, full: bool) -> Ended:
         with tempfile.TemporaryDirectory() as home, tempfile.TemporaryFile("w+") as faults:
             code, printed_now = _process(command, {**os.environ, "BYREF_HOME": home}, faults.fileno())
             faults.seek(0)
-            fault = faults.read()
-        said += printed_now
+            fault = anywhere(faults.read())
+        said += anywhere(printed_now)
         if code not in (0, 1) or _FAULT in fault or not printed_now.strip():
             if match := _SKIPPED.search(fault):
                 return Ended(None, fault[match.start():].splitlines()[0])
@@ -79,6 +79,13 @@ def ran(section: Section, full: bool) -> Ended:
     if match := _SKIPPED.search(said):
         return Ended(None, said[match.start():].splitlines()[0])
     return Ended(Ran(said, "; ".join(shown), load, time.monotonic() - began))
+
+
+def anywhere(text: str) -> str:
+    """A text without the folders of this machine."""
+    for place, name in ((str(ROOT), "."), (str(ROOT.parent), ".."), (str(Path.home()), "~")):
+        text = text.replace(place + "/", name + "/")
+    return text
 
 
 def _process(command: list[str], environ: dict[str, str], errors: int) -> tuple[int, str]:
@@ -112,7 +119,7 @@ def peers(write: bool, full: bool) -> Ended:
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     print(done.stdout, flush=True)
     if done.stdout.startswith("skipped"):
-        return Ended(None, done.stdout.splitlines()[0])
+        return Ended(None, anywhere(done.stdout).splitlines()[0])
     return Ended(None, "" if done.returncode == 0 else "some arms failed; the section says which", failed=done.returncode != 0)
 
 

@@ -98,10 +98,12 @@ SECTIONS = (
              Figure("the same in processor time", r"^byref run -- true over .*, ([\d.]+) in processor time", ratio=True))),
     Section("hook_evidence", "Hooks show the same views", VIEWS,
             "Recorded sessions of Claude Code once through the library and once as hook events: figures of `figures.md` for both. They "
-            "differ by the cell that a view of a read stands in, and by nothing else.", commands=("--limit 20",), full=("",)),
+            "differ by the cell that a view of a read stands in, and by nothing else.",
+            (Figure("furthest apart", r"^(?:saved|es|data|edit) +[\d.]+ +[\d.]+ +([\d.]+)$", 0.005),),
+            commands=("--limit 20",), full=("",)),
     Section("llm_evidence", "The LLM proxy shows the same views", VIEWS,
             "Recorded tasks once through the library and once as requests of three LLM APIs: the same figures for all.",
-            commands=("--limit 20",), full=("",)),
+            (Figure("furthest apart", r"^furthest apart: ([\d.]+)", 0.005),), commands=("--limit 20",), full=("",)),
     Section("es1", "What one search finds again", VIEWS,
             "Of the strings that the agent used later and that a view's data lacks, the share (`found`) that one search in that output "
             "brings back, for the call's arguments and what the agent had written; `net` is what is saved after those searches. Beside it: "

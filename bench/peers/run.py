@@ -100,7 +100,7 @@ def asked(name: str, path: Path, limit: int | None) -> Measured | str:
     except subprocess.TimeoutExpired:
         return f"{name} was ended after {LONGEST:.0f} s"
     print(f"{path.stem} {name}: {time.monotonic() - began:.1f} s", file=sys.stderr, flush=True)
-    said = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1][:200]
+    said = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1].replace(f"{ROOT}/", "")[:200]
     if done.returncode == ABSENT:
         return f"{name} is not here: {said}"
     if done.returncode:

@@ -12,7 +12,7 @@ SCRIPTS = {
     "hooks": GOOD.format(1.5),
     "nearest": 'import sys\nprint("  all   p50  11 ms  best 4 ms")\nsys.exit(1)',  # a bar that is missed
     "dashboard": 'print("left out: needs Chromium and Playwright")',
-    "es1": 'import sys\nprint("not measured: no recordings", file=sys.stderr)',
+    "es1": 'import os, sys\nprint("not measured: no " + os.getcwd() + "/recordings", file=sys.stderr)',
     "views": 'print("half")\nraise RuntimeError("no disk")',
     "speed": 'import time\nprint("begun", flush=True)\ntime.sleep(600)',
     "knobs": 'raise SystemExit("never called without --full")',
@@ -51,7 +51,7 @@ def test_all_that_can_be_measured_is_written_and_a_failure_is_the_exit_code(
     assert "| all chunks, p50 | 11 ms | ≤ 10 | **missed** |" in text, "a missed bar is a result"
     assert OLD in text and "half" not in text, "what failed keeps the section that it had"
     assert "### young\n\nWhat a new one measures." in text and "42 things" in text
-    for line in ("views: failed: RuntimeError: no disk", "speed: failed: ended with -9", "es1: not measured: no recordings",
+    for line in ("views: failed: RuntimeError: no disk", "speed: failed: ended with -9", "es1: not measured: no ./recordings",
                  "dashboard: left out: needs Chromium and Playwright", "knobs: part of --full",
                  "peers: no no/python: make peers sets it up"):
         assert line in said.out and f"- Left out, and older where it stands below: {line}" in text
