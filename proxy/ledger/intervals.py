@@ -1,8 +1,8 @@
 """Intervals of figures over sessions, by the paired bootstrap: sessions are drawn with replacement, each with all its sums.
 
-Efron and Tibshirani, An Introduction to the Bootstrap (1993), percentile intervals. Figures of one call are taken of the same draws,
-so that those of two arms, and their difference, are paired. The seed is fixed; numpy draws where it is installed, else the standard
-library, whose draws are others.
+Efron and Tibshirani, An Introduction to the Bootstrap (1993), percentile intervals. All figures of some `Draws` are taken of the same
+draws, so that those of two arms, and their difference, are paired. The seed is fixed; numpy draws where it is installed, else the
+standard library, whose draws are others.
 
 Percentiles of few rows are too close: draws vary less than samples do. So they are taken further out, by Student's quantile and the
 bias of a sample's deviation (Hesterberg, What Teachers Should Know About the Bootstrap, The American Statistician 69, 2015: expanded
@@ -12,14 +12,19 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+if TYPE_CHECKING:
+    from numpy import float64
+    from numpy.typing import NDArray
 
 TIMES = 10_000
 SEED = 20261129
 LEVEL = 0.95
 _AT_ONCE = 1_000_000  # numbers drawn at once by numpy: 8 MB
+Table = Sequence[Sequence[float]]
 
 
 class Interval(NamedTuple):
@@ -30,21 +35,67 @@ class Interval(NamedTuple):
     high: float
 
 
-def bootstrap(rows: Sequence[Sequence[float]], figures: Callable[[Sequence[float]], Sequence[float]], *, times: int = TIMES,
-              seed: int = SEED, level: float = LEVEL) -> list[Interval]:
-    """The interval of each figure. rows: one a session, its sums; figures: of the sums of all rows, some figures, NaN for none."""
-    width = len(rows[0]) if rows else 0
-    whole = [math.fsum(row[k] for row in rows) for k in range(width)]
-    values = list(figures(whole))
-    if len(rows) < 2:
-        return [Interval(value, math.nan, math.nan) for value in values]
-    drawn: list[list[float]] = [[] for _ in values]
-    for sums in _draws(rows, times, seed):
-        for into, value in zip(drawn, figures(sums), strict=True):
-            if not math.isnan(value):
-                into.append(value)
-    tail = _tail((1 - level) / 2, len(rows))
-    return [_interval(value, sorted(found), tail) for value, found in zip(values, drawn, strict=True)]
+def share(part: float, whole: float) -> float:
+    """A part of a whole; NaN of nothing. Of two columns of draws, each draw's."""
+    if isinstance(whole, (int, float)):
+        return part / whole if whole else math.nan
+    import numpy
+    with numpy.errstate(divide="ignore", invalid="ignore"):
+        return cast("float", numpy.where(whole == 0, math.nan, part / whole))
+
+
+def at_least(least: float, value: float) -> float:
+    """The larger of the two. Of a column of draws, each draw's."""
+    if isinstance(value, (int, float)):
+        return max(least, value)
+    import numpy
+    return cast("float", numpy.maximum(least, value))
+
+
+class Draws:
+    """Sums over as many sessions as there are, drawn with replacement. tables: of one row a session, its sums, all in the same order;
+    the same sessions are drawn from each.
+    """
+
+    def __init__(self, *tables: Table, times: int = TIMES, seed: int = SEED) -> None:
+        self.rows = len(tables[0])
+        self._whole = [[math.fsum(column) for column in zip(*table, strict=True)] for table in tables]
+        self._columns: list[NDArray[float64]] | None = None  # of each table, a row a sum: what it is in each draw
+        self._each: list[list[list[float]]] = []  # without numpy: of each draw, the sums of each table
+        if self.rows < 2:
+            return
+        try:
+            self._columns = _columns(tables, times, seed)
+        except ImportError:
+            numbers = random.Random(seed)
+            draws = [numbers.choices(range(self.rows), k=self.rows) for _ in range(times)]
+            self._each = [[[math.fsum(column) for column in zip(*map(table.__getitem__, drawn), strict=True)] for table in tables]
+                          for drawn in draws]
+
+    def intervals(self, figures: Callable[..., Sequence[float]], level: float = LEVEL) -> list[Interval]:
+        """The interval of each figure. figures: of the sums of each table, some figures, NaN for none, by plain arithmetic, `share` and
+        `at_least` alone: numpy gives it a column of all draws for each sum.
+        """
+        values = list(figures(*self._whole))
+        if self.rows < 2:
+            return [Interval(value, math.nan, math.nan) for value in values]
+        tail = _tail((1 - level) / 2, self.rows)
+        return [_interval(value, drawn, tail) for value, drawn in zip(values, self._drawn(figures), strict=True)]
+
+    def _drawn(self, figures: Callable[..., Sequence[float]]) -> list[list[float]]:
+        """Each figure in each draw that has it, in order of size."""
+        if self._columns is None:
+            return [sorted(value for value in found if not math.isnan(value))
+                    for found in zip(*(figures(*sums) for sums in self._each), strict=True)]
+        import numpy
+        columns = [numpy.asarray(found, dtype=float) for found in figures(*map(list, self._columns))]
+        return [numpy.sort(found[~numpy.isnan(found)]).tolist() for found in columns]
+
+
+def bootstrap(rows: Table, figures: Callable[[Sequence[float]], Sequence[float]], *, times: int = TIMES, seed: int = SEED,
+              level: float = LEVEL) -> list[Interval]:
+    """The intervals of figures of one table; see `Draws`."""
+    return Draws(rows, times=times, seed=seed).intervals(figures, level)
 
 
 def _tail(share: float, rows: int) -> float:
@@ -68,20 +119,14 @@ def _interval(value: float, drawn: Sequence[float], tail: float) -> Interval:
     return Interval(value, drawn[round(out)], drawn[len(drawn) - 1 - round(out)])
 
 
-def _draws(rows: Sequence[Sequence[float]], times: int, seed: int) -> Iterator[Sequence[float]]:
-    """Sums over as many rows as there are, drawn with replacement."""
-    try:
-        import numpy
-    except ImportError:
-        numbers = random.Random(seed)
-        for _ in range(times):
-            yield [math.fsum(column) for column in zip(*numbers.choices(rows, k=len(rows)), strict=True)]
-        return
-    matrix, generator, count = numpy.asarray(rows, dtype=float), numpy.random.default_rng(seed), len(rows)
-    shares = numpy.full(count, 1 / count)
-    done = 0
+def _columns(tables: Sequence[Table], times: int, seed: int) -> list[NDArray[float64]]:
+    import numpy
+    matrices, generator, count = [numpy.asarray(table, dtype=float) for table in tables], numpy.random.default_rng(seed), len(tables[0])
+    shares, sums, done = numpy.full(count, 1 / count), [numpy.empty((times, matrix.shape[1])) for matrix in matrices], 0
     while done < times:
         size = min(times - done, max(1, _AT_ONCE // count))
-        sums: list[list[float]] = (generator.multinomial(count, shares, size=size) @ matrix).tolist()
-        yield from sums
+        drawn = generator.multinomial(count, shares, size=size)
+        for into, matrix in zip(sums, matrices, strict=True):
+            into[done:done + size] = drawn @ matrix
         done += size
+    return [numpy.ascontiguousarray(found.T) for found in sums]

@@ -12,13 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from byref.proxy.ledger.economics import REGIMES, Prices
-from byref.proxy.ledger.intervals import Interval, bootstrap
+from byref.proxy.ledger.intervals import Draws, Interval, at_least, bootstrap, share
 from byref.proxy.ledger.prices import Priced
 from byref.proxy.ledger.summary import LADDER, Summary, Sums
 
 TOOLS = 15  # that are told one by one
-_WIDTH = 21  # columns of a session before those of its tools
-Figures = Callable[[Sequence[float]], Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +71,11 @@ class Savings:
     _rows: list[list[float]] = field(default_factory=list)
     _by_tool: list[dict[str, tuple[float, float, float]]] = field(default_factory=list)
     _models: dict[str, list[tuple[float, ...]]] = field(default_factory=dict)
+    _draws: Draws | None = None
 
     def add(self, one: Summary) -> None:
         """Takes in a session."""
-        total, main = one.total, REGIMES[0]
+        total, main, self._draws = one.total, REGIMES[0], None
         self.sessions += 1
         self.requests += one.requests
         self.already += one.already
@@ -98,41 +97,36 @@ class Savings:
 
     def tokens(self) -> dict[str, Interval]:
         """Shares of tokens and evidence, as ../shared/eval/evidence.py of the project defines them: saved, es, data, need, edit."""
-        return dict(zip(EVIDENCE, bootstrap(self._rows, evidence), strict=True)) if self._rows else {}
+        if not self._rows:
+            return {}
+        return dict(zip(EVIDENCE, self._drawn().intervals(lambda sums, tools: evidence(sums)), strict=True))
 
     def regimes(self, prices: Sequence[Prices] = REGIMES) -> list[Regime]:
         """The bill at each of these prices."""
         if not self._rows:
             return []
-
-        def figures(sums: Sequence[float]) -> Sequence[float]:
-            return [figure for one in prices for figure in of_bill(sums, one)]
-        found = bootstrap(self._rows, figures)
+        found = self._drawn().intervals(lambda sums, tools: [figure for one in prices for figure in of_bill(sums, one)])
         whole = [math.fsum(column) for column in zip(*self._rows, strict=True)]
         return [Regime(one, whole_bill(whole, one), *found[4 * k:4 * k + 4]) for k, one in enumerate(prices)]
 
     def by_tool(self) -> list[Tool]:
         """The tools with the most tokens, and the others as one."""
-        order = sorted(self.tools, key=lambda name: (-self.tools[name].count.raw, name))
-        kept, others = order[:TOOLS], order[TOOLS:]
-        groups = [[name] for name in kept] + ([others] if others else [])
-        rows = [[_one_bill(row), *(math.fsum(held[name][k] for name in names if name in held) for names in groups for k in range(3))]
-                for row, held in zip(self._rows, self._by_tool, strict=True)]
+        groups = self._groups()
 
-        def figures(sums: Sequence[float]) -> Sequence[float]:
+        def figures(whole: Sequence[float], sums: Sequence[float]) -> Sequence[float]:
             out = []
             for k in range(len(groups)):
                 gross, fetched, again = sums[1 + 3 * k:4 + 3 * k]
                 out += [share(gross, sums[0]), share(gross - fetched, sums[0]), share(gross - again, sums[0])]
             return out
-        if not rows:
+        if not self._rows:
             return []
-        found, bill, out = bootstrap(rows, figures), math.fsum(row[0] for row in rows), []
+        found, bill, out = self._drawn().intervals(figures), math.fsum(map(_one_bill, self._rows)), []
         for k, names in enumerate(groups):
             sums = Sums()
             for name in names:
                 sums.add(self.tools[name])
-            title = names[0] if k < len(kept) else f"{len(others)} others"
+            title = names[0] if k < TOOLS else f"{len(names)} others"
             out.append(Tool(title, sums, share(sums.raw.at(REGIMES[0]), bill), *found[3 * k:3 * k + 3]))
         return out
 
@@ -159,11 +153,23 @@ class Savings:
 
     def differences(self, other: Savings) -> Mapping[str, Interval]:
         """How another's figures of the same sessions differ from these, paired."""
-        rows = [[*one, *two] for one, two in zip(self._rows, other._rows, strict=True)]
+        def figures(one: Sequence[float], two: Sequence[float]) -> Sequence[float]:
+            return [b - a for a, b in zip(_all(one), _all(two), strict=True)]
+        return dict(zip(ALL, Draws(self._rows, other._rows).intervals(figures), strict=True)) if self._rows else {}
 
-        def figures(sums: Sequence[float]) -> Sequence[float]:
-            return [two - one for one, two in zip(_all(sums[:_WIDTH]), _all(sums[_WIDTH:]), strict=True)]
-        return dict(zip(ALL, bootstrap(rows, figures), strict=True)) if rows else {}
+    def _groups(self) -> list[list[str]]:
+        """The tools with the most tokens, each by itself, and the others together."""
+        order = sorted(self.tools, key=lambda name: (-self.tools[name].count.raw, name))
+        return [[name] for name in order[:TOOLS]] + ([order[TOOLS:]] if order[TOOLS:] else [])
+
+    def _drawn(self) -> Draws:
+        """Draws of the sums of sessions, and of their bills and what each group of tools saves."""
+        if self._draws is None:
+            groups = self._groups()
+            tools = [[_one_bill(row), *(math.fsum(held[name][k] for name in names if name in held) for names in groups for k in range(3))]
+                     for row, held in zip(self._rows, self._by_tool, strict=True)]
+            self._draws = Draws(self._rows, tools)
+        return self._draws
 
 
 EVIDENCE = ("saved", "es", "data", "need", "edit")
@@ -172,11 +178,6 @@ ALL = (*EVIDENCE, "most", "gross", "fetched", "again")
 
 def _all(sums: Sequence[float]) -> list[float]:
     return [*evidence(sums), *of_bill(sums, REGIMES[0])]
-
-
-def share(part: float, whole: float) -> float:
-    """A part of a whole; NaN of nothing."""
-    return part / whole if whole else math.nan
 
 
 def _row(one: Summary, total: Sums) -> list[float]:
@@ -192,7 +193,7 @@ def _row(one: Summary, total: Sums) -> list[float]:
 def evidence(sums: Sequence[float]) -> list[float]:
     """`EVIDENCE` of the sums of sessions."""
     raw, view, (es, data, has), (need, edits, unseen) = sums[1], sums[3], sums[15:18], sums[18:21]
-    return [1 - share(view, raw), share(es, has), share(data, has), 1000 * need / max(1, raw - view), 1 - share(unseen, edits)]
+    return [1 - share(view, raw), share(es, has), share(data, has), 1000 * need / at_least(1, raw - view), 1 - share(unseen, edits)]
 
 
 def whole_bill(sums: Sequence[float], prices: Prices) -> float:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from byref.proxy.ledger.intervals import Interval, bootstrap, student
+from byref.proxy.ledger.intervals import Draws, Interval, at_least, bootstrap, share, student
 
 
 def test_an_interval_of_a_mean_is_that_of_theory() -> None:
@@ -34,6 +34,20 @@ def test_two_arms_that_are_the_same_differ_by_nothing_in_every_draw() -> None:
     assert bootstrap(rows, lambda sums: [sums[0] - sums[1]], times=200) == [Interval(0.0, 0.0, 0.0)]
 
 
+@pytest.mark.parametrize("numpy", [True, False])
+def test_figures_of_two_tables_are_of_the_same_sessions_and_those_of_each_draw(monkeypatch: pytest.MonkeyPatch, numpy: bool) -> None:
+    if not numpy:
+        monkeypatch.setitem(sys.modules, "numpy", None)
+    rows = [(float(n % 7), float(n % 2)) for n in range(30)]
+    draws = Draws(rows, [(2 * one, two) for one, two in rows], times=300)
+    paired, alone, whole = draws.intervals(lambda one, two: [
+        two[0] - 2 * one[0], share(one[0], at_least(3, one[1])), share(one[1], one[1] - one[1])])
+    assert paired == Interval(0.0, 0.0, 0.0)
+    assert alone == bootstrap(rows, lambda sums: [share(sums[0], at_least(3, sums[1]))], times=300)[0]
+    assert alone.value == sum(one for one, _ in rows) / 15 and alone.low < alone.value < alone.high
+    assert math.isnan(whole.value) and math.isnan(whole.low), "a share of nothing is nothing"
+
+
 def test_one_session_has_a_figure_and_no_interval() -> None:
     (found,) = bootstrap([(3.0, 4.0)], lambda sums: [sums[0] / sums[1]])
     assert found.value == 0.75
@@ -42,7 +56,7 @@ def test_one_session_has_a_figure_and_no_interval() -> None:
 
 
 def test_draws_in_which_there_is_nothing_to_tell_are_left_out() -> None:
-    (found,) = bootstrap([(1.0, 1.0), (0.0, 0.0)], lambda sums: [sums[0] / sums[1] if sums[1] else math.nan], times=200)
+    (found,) = bootstrap([(1.0, 1.0), (0.0, 0.0)], lambda sums: [share(sums[0], sums[1])], times=200)
     assert found == Interval(1.0, 1.0, 1.0)
 
 
