@@ -47,6 +47,17 @@ class Timeline(NamedTuple):
     best: int
     steps: tuple[Step, ...]
 
+    def numbers(self) -> dict[str, int]:
+        """Those of a search's event: what `recorded` reads."""
+        found = {"micros": self.micros, "best": self.best}
+        for step in self.steps:
+            name = step.layer if step.asked == "original" else f"{step.layer}:{step.asked}"
+            if step.named or step.asked == "original":
+                found[_ENDED + name] = step.ended
+            if step.named:
+                found[_NAMED + name] = step.named
+        return found
+
 
 def timeline(answers: Sequence[Answer], best: Sequence[Ranked], zero: int, now: int) -> Timeline:
     """The steps of the layers that were asked and did not skip. best: the best places. zero, now: nanoseconds on the process's clock."""
@@ -90,20 +101,6 @@ def _standing(best: Sequence[Ranked], then: Sequence[Ranked]) -> int:
     spans = [one.hit.span for one in then]
     return sum(any(span.blob == one.hit.span.blob and span.start < one.hit.span.end and one.hit.span.start < span.end for span in spans)
                for one in best)
-
-
-def logged(time: Timeline | None) -> dict[str, int]:
-    """The numbers of a search's event: what `recorded` reads."""
-    if time is None:
-        return {}
-    numbers = {"micros": time.micros, "best": time.best}
-    for step in time.steps:
-        if step.asked == "original":
-            numbers[_ENDED + step.layer] = step.ended
-        if step.named:
-            name = step.layer if step.asked == "original" else f"{step.layer}:{step.asked}"
-            numbers |= {_ENDED + name: step.ended, _NAMED + name: step.named}
-    return numbers
 
 
 def recorded(ledger: Iterable[Event]) -> Iterator[tuple[Mapping[str, int], list[tuple[int, int]]]]:

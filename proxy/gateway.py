@@ -279,10 +279,9 @@ class Gateway:
 
     def searched(self, session: Session, found: Found) -> None:
         """Logs a search. A store that cannot be written still answers."""
-        from byref.proxy.anytime import logged
         self._log(session.scope, lambda: events.searched(
             at=self.clock(), session=session.name, tokens=estimate(found.text), hits=len(found.hits), query=found.query,
-            meant=(hit.ref for hit in found.hits if events.meant(hit.signals)), times=logged(found.timeline)))
+            meant=(hit.ref for hit in found.hits if events.meant(hit.signals)), times=found.timeline.numbers() if found.timeline else {}))
 
     def missed(self, session: Session, fault: Miss) -> None:
         """Logs a second call that found nothing: it is a request all the same."""

@@ -63,7 +63,7 @@ def fetched(*, at: float, session: str, ref: str, tool: str, shape: str, tokens:
 
 def searched(*, at: float, session: str, tokens: int, hits: int, query: str = "", meant: Iterable[str] = (),
              times: Mapping[str, int] | None = None) -> Event:
-    """One answer of a search. meant: refs of hits that only layers of meaning brought. times: as `byref.proxy.anytime.logged` has them."""
+    """One answer of a search. meant: refs of hits that only layers of meaning brought. times: as `anytime.Timeline` has them."""
     keys = {f"meant{number}": key(ref) for number, ref in enumerate(dict.fromkeys(meant), 1)}
     return Event("searched", at, session, "", "", "", {"tokens": tokens, "hits": hits} | keys | dict(times or {}), project(query)[:NOTE])
 
