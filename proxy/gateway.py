@@ -353,11 +353,12 @@ class Gateway:
         definition: tokens of our tools' definitions, where agents have them.
         """
         from byref.proxy.counting import counted
-        from byref.proxy.ledger.report import report
+        from byref.proxy.ledger.report import report, uncollected
         of = scope or self._fixed
-        found = list(self.store.events(of, since=since, session=session))
-        whole = of is None and session is None and not since
-        return report(found, counts=counted(self.store, found, self.clock, again=recount, whole=whole), definition=definition)
+        with uncollected():
+            found = list(self.store.events(of, since=since, session=session))
+            whole = of is None and session is None and not since
+            return report(found, counts=counted(self.store, found, self.clock, again=recount, whole=whole), definition=definition)
 
     def close(self) -> None:
         """Closes the store. Harmless when done twice."""

@@ -1,12 +1,18 @@
 """Reports: net of what the reductions cost, and labelled as estimates."""
 from __future__ import annotations
 
+import gc
 import json
+
+import pytest
 
 import byref
 from byref.proxy.contracts import Event
 from byref.proxy.ledger import events
-from byref.proxy.ledger.report import report
+from byref.proxy.ledger.economics import ASKING, Prices
+from byref.proxy.ledger.report import report, uncollected
+
+PRICES = Prices("made", read=0.1, write=1.25, output=5)
 
 LOG = "".join(f"step {i} of the installation copied file_{i * 7919 % 1000}.dat\n" for i in range(3000))
 
@@ -48,6 +54,31 @@ def test_searches_are_taken_off_the_whole() -> None:
     assert (found.total.net, found.net, found.searches) == (900, 840, 1)
 
 
+def test_a_second_call_that_found_nothing_is_a_request_all_the_same() -> None:
+    calls = [*viewed("r1", 1000, 100), *viewed("r2", 1000, 100)]
+    missed = events.missed(at=1.0, session="s", tokens=30, reason="unknown")
+    found, without = report([*calls, missed]), report(calls)
+    assert (found.net, found.misses, found.searches) == (1770, 1, 0) and "1 second calls that found nothing took 30" in found.text
+    asking = PRICES.read * 200 + ASKING * (PRICES.output + PRICES.write)
+    assert without.saving(PRICES) - found.saving(PRICES) == pytest.approx(30 * PRICES.write + asking)
+
+
+def test_a_search_by_who_does_not_know_the_conversation_reads_the_context_of_the_one_that_was_shown_an_output_last() -> None:
+    calls = [*viewed("r1", 1000, 100), *viewed("r2", 1000, 100)]
+    ours, tool = (report([*calls, events.searched(at=1.0, session=name, tokens=60, hits=1)]) for name in ("s", "mcp"))
+    assert ours.saving(PRICES) == tool.saving(PRICES) and "mcp" not in tool.conversations
+
+
+def test_definitions_are_charged_where_nothing_was_saved_too() -> None:
+    """A session of which only the bill was seen: its agent called no tool of ours, and its requests carried them."""
+    def bill(session: str, **numbers: int) -> list[Event]:
+        return [events.usage(at=1.0, session=session, ref="", tool="", message=f"{session}{n}", numbers={"read": 9, **numbers})
+                for n in range(3)]
+    found = report([*viewed("r1", 1000, 100), *bill("talk", ours=1), *bill("proxied")], definition=50)
+    assert found.definitions == 100 and found.net == 800 and "ours" not in found.billed
+    assert found.carried == 900 * 0 - 50 * 1 - 50 * 2, "one call makes two requests, three messages are three"
+
+
 def test_tools_and_shapes_add_up_to_the_whole() -> None:
     found = report([*viewed("r1", 1000, 100), *viewed("r2", 50, 50, tool="Read", gaps=0)])
     for rows in (found.tools, found.shapes):
@@ -82,3 +113,10 @@ def test_a_real_session_is_reported_from_what_its_views_and_fetches_were() -> No
         assert gateway.report().total.repeats == 0, "it was fetched from since"
         session.capture(tool="shell", args={"command": "./install "}, output=LOG + "more\n")
         assert gateway.report().total.repeats == 1
+
+
+def test_garbage_is_collected_again_after_a_report() -> None:
+    with pytest.raises(KeyError), uncollected():
+        assert not gc.isenabled()
+        raise KeyError
+    assert gc.isenabled()
