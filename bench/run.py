@@ -20,6 +20,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from beside import drawn, points
 from document import ROOT, Ran, bars, block, printed, told, written
 from sections import BY_NAME, OTHERS, SECTIONS, Section
 
@@ -167,7 +168,9 @@ def main() -> int:
         print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
         if given.write:
             whole = not given.name and name == chosen[-1]
-            PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), made, left_out, whole), encoding="utf-8")
+            page = written(PAGE.read_text(encoding="utf-8"), made, left_out, whole)
+            PAGE.write_text(page, encoding="utf-8")
+            PAGE.with_name("beside.svg").write_text(drawn(points(printed(page))), encoding="utf-8")
     missed = [f"{name}: {row}" for name, one in done.items() for row in bars(there[name], one.said) if "**missed**" in row]
     for title, rows in (("bars missed", missed), ("failed", [f"{name}: {left_out[name]}" for name in failed]),
                         ("left out", [f"{name}: {why}" for name, why in left_out.items() if name not in failed])):

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-OWN = ("sections", "document", "run")
+OWN = ("sections", "beside", "document", "run")
 
 
 @pytest.fixture
