@@ -2,11 +2,14 @@
 from __future__ import annotations
 
 from byref.proxy.contracts import View
-from byref.proxy.intake import Raw, to_bytes, to_text
+from byref.proxy.errors import ByrefError
+from byref.proxy.intake import Kept, Raw, to_bytes, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from byref.proxy.contracts import Capture, Store
 
 
 class Captured:
@@ -63,3 +66,22 @@ def whole(head: str, texts: tuple[str, ...]) -> str:
             out.append("\n")
         out.append(text)
     return "".join(out)
+
+
+def repeatable(store: Store, first: Capture) -> bool:
+    """Whether the first bytes of a call can still be given: a view that passed lives in its blobs alone."""
+    if not first.view.passed:
+        return True
+    try:
+        for part in first.manifest.parts:
+            store.open(part.blob.digest)
+    except ByrefError:
+        return False
+    return True
+
+
+def again(store: Store, first: Capture) -> Captured:
+    """The first bytes that were given for a call."""
+    manifest = first.manifest
+    return Captured([Kept(part.name, part.media, part.blob, store) for part in manifest.parts], first.view, first.ref, manifest.exit_code,
+                    manifest.is_error)

@@ -10,15 +10,15 @@ import time
 from _thread import allocate_lock
 
 from byref.proxy import config
-from byref.proxy.captured import Captured, whole
+from byref.proxy.captured import Captured, again, repeatable, whole
 from byref.proxy.contracts import Call, Capture, Manifest, Part, Seen, View
 from byref.proxy.errors import ByrefError, ConfigError
 from byref.proxy.faults import FaultLog
-from byref.proxy.intake import Kept, Raw, parts, to_bytes
+from byref.proxy.intake import Raw, parts, to_bytes
 from byref.proxy.ledger import events
 from byref.proxy.session import Memory, Session, hashes, still
 from byref.proxy.signature import signature, tool_kind
-from byref.proxy.text import SMALL, canonical, canonical_arguments, estimate, ref_of, terms_by_line
+from byref.proxy.text import SMALL, canonical, canonical_arguments, estimate, ref_of, terms_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ class Gateway:
         self._closed = False
         self._rulebook: Rulebook | None = None
         self._problems: set[str] = set()
+        self._task: tuple[str, frozenset[str]] = ("", frozenset())
         self._indexes: Indexes | None = None
         try:
             self.store  # noqa: B018  a URL that cannot be used is told at once, a store that is down when it is needed
@@ -148,8 +149,8 @@ class Gateway:
         try:
             store = self.store
             first = None if call_id is None else store.first(session.context, call_id)
-            if first is not None and first.scope == session.scope and _held(store, first):
-                return _again(store, first)
+            if first is not None and first.scope == session.scope and repeatable(store, first):
+                return again(store, first)
             memory = self.memory(session.context) if session.proven else None
             for part in raws:
                 part.begin(store, beside=self._shared)
@@ -195,7 +196,7 @@ class Gateway:
             view = View(view.head, every, view.gaps, view.shape, False, view.lines, view.terms)
         terms = view.terms
         if memory is not None:
-            terms |= {call_again, *(term for row in terms_by_line(_asked(call)) for term in row)}
+            terms = terms.union(terms_of(_asked(call)), self._task_terms(call.task), (call_again,))
         keep = memory is not None and self._shared
         tokens = sum(part.tokens for _, part in told)
         if native is not None:
@@ -212,8 +213,8 @@ class Gateway:
             part.written()
         committed = store.commit(capture)
         if committed is not capture:
-            held_still = _held(store, committed)
-            return _again(store, committed) if held_still else Captured(raws, _PASSED, "", call.exit_code, call.is_error, _GONE)
+            held_still = repeatable(store, committed)
+            return again(store, committed) if held_still else Captured(raws, _PASSED, "", call.exit_code, call.is_error, _GONE)
         self._note(session, mark, ref)
         if memory is not None:
             memory.add(store.tick(session.context), view.lines, terms)
@@ -252,7 +253,16 @@ class Gateway:
         from byref.filters import render
         from byref.proxy.store.source import BytesSource
         sources = [(part, raw.source(store, BytesSource)) for part, raw in held]
-        return render.view(ref, sources, call, seen, profile, budget, self.rules(scope), self._misruled)
+        rules = self.rules(scope) if sum([part.size for _, part in sources]) > SMALL else ()  # else none is asked, nor looked for
+        return render.view(ref, sources, call, seen, profile, budget, rules, self._misruled)
+
+    def _task_terms(self, task: str) -> frozenset[str]:
+        """The terms of a task, which is mostly that of the call before."""
+        held, terms = self._task
+        if held != task:
+            terms = frozenset(terms_of(task))
+            self._task = (task, terms)
+        return terms
 
     def rules(self, scope: str) -> tuple[RuleFile, ...]:
         """The rules of the user and of the project that a scope names, which go before those of byref. Raises nothing."""
@@ -378,25 +388,6 @@ class Gateway:
 
 
 def _asked(call: Call) -> str:
-    """What the agent or its user wrote around a call: its terms are known to the context from then on."""
+    """What the agent wrote around a call: its terms are known to the context from then on, as those of its task are."""
     arguments = "" if call.arguments is None else canonical(call.arguments)
-    return f"{arguments}\n{call.task}\n{call.said}\n{call.intent}"
-
-
-def _held(store: Store, first: Capture) -> bool:
-    """Whether the first bytes of a call can still be given: a view that passed lives in its blobs alone."""
-    if not first.view.passed:
-        return True
-    try:
-        for part in first.manifest.parts:
-            store.open(part.blob.digest)
-    except ByrefError:
-        return False
-    return True
-
-
-def _again(store: Store, first: Capture) -> Captured:
-    """The first bytes that were given for a call."""
-    manifest = first.manifest
-    return Captured([Kept(part.name, part.media, part.blob, store) for part in manifest.parts], first.view, first.ref, manifest.exit_code,
-                    manifest.is_error)
+    return f"{arguments}\n{call.said}\n{call.intent}"

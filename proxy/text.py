@@ -43,10 +43,13 @@ def short_hash(text: str) -> bytes:
 
 def canonical(value: Json) -> str:
     """RFC 8785 JSON. Integers beyond 2**53, which it cannot hold, keep all their digits."""
-    if value is None or value is True or value is False:
-        return "null" if value is None else "true" if value else "false"
     if isinstance(value, str):
         return encode_basestring(value)
+    if isinstance(value, dict):
+        names = sorted(value, key=None if "".join(value).isascii() else _utf16)
+        return "{" + ",".join([f"{encode_basestring(name)}:{canonical(value[name])}" for name in names]) + "}"
+    if value is None or value is True or value is False:
+        return "null" if value is None else "true" if value else "false"
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
@@ -55,27 +58,29 @@ def canonical(value: Json) -> str:
             return rfc8785.dumps(value).decode()
         except rfc8785.CanonicalizationError:  # NaN and infinities are not JSON
             return f'"{value}"'
-    if isinstance(value, dict):
-        items = sorted(value.items(), key=lambda item: item[0].encode("utf-16-be", "surrogatepass"))
-        return "{" + ",".join(f"{encode_basestring(k)}:{canonical(v)}" for k, v in items) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(map(canonical, value)) + "]"
     raise Invalid(f"arguments must be JSON values, not {type(value).__name__}")
 
 
+def _utf16(name: str) -> bytes:
+    """What names are sorted by; names in ASCII are in that order as they are."""
+    return name.encode("utf-16-be", "surrogatepass")
+
+
 def canonical_arguments(arguments: Json) -> str:
     """Canonical JSON of a call's arguments, without what does not change its output."""
-    if isinstance(arguments, dict):
+    if isinstance(arguments, dict) and not _NOT_CANONICAL.isdisjoint(arguments):
         arguments = {k: v for k, v in arguments.items() if k not in _NOT_CANONICAL}
     return canonical(arguments)
 
 
 def manifest_json(manifest: Manifest) -> str:
     """The canonical form whose hash names an output."""
-    return canonical({
-        "arguments": manifest.arguments, "error": manifest.is_error, "exit": manifest.exit_code, "tool": manifest.tool, "v": 1,
-        "parts": [{"name": p.name, "media": p.media, "blob": p.blob.digest, "size": p.blob.size} for p in manifest.parts],
-    })
+    parts = ",".join([f'{{"blob":{canonical(p.blob.digest)},"media":{canonical(p.media)},"name":{canonical(p.name)},"size":{p.blob.size}}}'
+                      for p in manifest.parts])
+    return (f'{{"arguments":{canonical(manifest.arguments)},"error":{canonical(manifest.is_error)},"exit":{canonical(manifest.exit_code)},'
+            f'"parts":[{parts}],"tool":{canonical(manifest.tool)},"v":1}}')
 
 
 def ref_of(manifest: Manifest) -> str:

@@ -62,7 +62,8 @@ def test_a_ref_is_short_and_depends_on_what_was_called_and_came_back_alone() -> 
     assert ref_of(manifest()) == ref
     others = (manifest(b"y"), manifest(tool="x"), manifest(arguments="{}"), manifest(exit_code=1))
     assert len({ref, *map(ref_of, others)}) == 5
-    assert '"v":1' in manifest_json(manifest())
+    for one in (manifest(), *others, manifest(tool='a "b" é')):
+        assert manifest_json(one) == rfc8785.dumps(json.loads(manifest_json(one))).decode() and '"v":1' in manifest_json(one)
 
 
 @pytest.mark.parametrize("ref", ["", "a b", "../x", "r" * 65, "ré", "a'--", "٣٣", 7, None])
