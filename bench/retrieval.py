@@ -20,12 +20,13 @@ from threading import Event
 from labelled import Labelled, Question, labelled
 
 import byref
-from byref.layers import dense
+from byref.layers import dense, embedding
 from byref.layers.contract import PARTS, REFINE, Added, Budget, Held, Scope
+from byref.layers.encoders import choice
 from byref.layers.encoders.choice import DEFAULT
 from byref.layers.fusion import CASCADE, PROFILES
 from byref.proxy import discover
-from byref.proxy.config import dense_model
+from byref.proxy.config import dense_model, late_model, models_folder
 from byref.proxy.contracts import Blob, Manifest, Output, Part
 from byref.proxy.query import parse
 from byref.proxy.searching import search
@@ -166,6 +167,10 @@ def main() -> int:
         print("Cranfield is not here: skipped")
     print("questions: " + ", ".join(f"{tag} {sum(question.tag == tag for question in given.questions)}" for tag in tags)
           + "; documents: " + ", ".join(f"{name} {len(held)}" for name, held in given.documents.items()))
+    embedding.use(models_folder())
+    choice.use(late_model())
+    lacking = discover.load("layers", "late").layer(None).status(scope_of({})[0]).missing
+    print(f"late interaction {f'is left out of search: {lacking}' if lacking else 'takes part in search'}")
     print(f"{'method':12} {'set':12} hit@1 rec@5 mrr10 ndcg10  ms/query")
     for method in chosen.methods or methods():
         try:

@@ -116,7 +116,8 @@ SECTIONS = (
             "anything was tried on them, and Cranfield). `search` is the whole, with a late-interaction model where one is there "
             "(`make models`; MiniLM stands in for a trained one); `cheap` is the same without models. Beside it: `bm25s` as it comes.",
             (Figure("paraphrases without a model, MRR@10", r"^cheap +paraphrase +\S+ +\S+ +(\S+)", 0.42, more=True, ratio=True),
-             Figure("paraphrases with MiniLM, MRR@10", r"^search +paraphrase +\S+ +\S+ +(\S+)", 0.62, more=True, ratio=True),
+             Figure("paraphrases with MiniLM, MRR@10", r"^late interaction takes part(?:.*\n)*?search +paraphrase +\S+ +\S+ +(\S+)",
+                    0.62, more=True, ratio=True),
              Figure("identifiers, MRR@10", r"^(?:cheap|search) +identifier +\S+ +\S+ +(\S+)", 0.98, more=True, ratio=True),
              Figure("typing errors, MRR@10", r"^(?:cheap|search) +typo +\S+ +\S+ +(\S+)", 0.90, more=True, ratio=True),
              Figure("Cranfield, nDCG@10 in times of bm25s",

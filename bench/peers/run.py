@@ -130,6 +130,8 @@ def main() -> int:
     names = given.arm or list(arms())
     if unknown := set(names) - set(arms()):
         parser.error(f"no arm {', '.join(sorted(unknown))}; there are {', '.join(arms())}")
+    if given.write and given.arm:
+        parser.error("--write takes all arms: a table of some would stand in the place of the whole one")
     if given.one:
         return alone(names[0], given.one, given.limit)
     if not CORPUS.is_dir():

@@ -54,7 +54,9 @@ def test_an_arm_that_fails_is_told_and_the_others_stand(
     missing = next((name for name in run.PACKAGES if not run.version(name)), None)
     if missing is None:
         pytest.skip("all packages are here: none can be missed")
-    monkeypatch.setattr(sys, "argv", ["run.py", "--write", "--limit", "2", "raw", "head+tail 2000", missing])
+    few = {name: arm for name, arm in run.arms().items() if name in ("raw", "head+tail 2000", missing)}
+    monkeypatch.setattr(run, "arms", lambda: few)
+    monkeypatch.setattr(sys, "argv", ["run.py", "--write", "--limit", "2"])
     assert run.main() == 1
     text = page.read_text()
     assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text and text == text.replace("\r", "")
@@ -69,6 +71,10 @@ def test_an_unknown_arm_is_an_error_that_says_which_there_are(run: ModuleType, m
     with pytest.raises(SystemExit):
         run.main()
     assert "no arm nobody; there are raw, spill" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "argv", ["run.py", "--write", "raw"])
+    with pytest.raises(SystemExit):
+        run.main()
+    assert "--write takes all arms" in capsys.readouterr().err
 
 
 def test_without_the_recordings_it_says_so(run: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
