@@ -340,6 +340,8 @@ class Store(Protocol):
         """Outputs with seq > after, oldest first: what a layer has not processed yet."""
     def shown(self, context: str) -> Sequence[tuple[int, bytes, bytes]]:
         """(tick, line hashes, term hashes) of every view of a context since it was last forgotten."""
+    def gaps(self, scope: str, ref: str, context: str | None = None) -> Sequence[Gap] | None:
+        """What the newest view of a ref left out, of those of a scope or of a context in it that are not forgotten; None without one."""
     def tick(self, context: str) -> int:
         """The number of the last view committed in a context; 0 for none."""
     def forget(self, context: str) -> None:

@@ -14,7 +14,7 @@ from byref.proxy.tracing import span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
     from byref.proxy.captured import Captured
@@ -181,7 +181,8 @@ class Session:
         looks for; said: what the agent wrote just before the call. The same call_id in the same context returns the
         first bytes for ever. budget: at most about so many tokens. raw: pass the output whole, and store it all the
         same. began: what `begin` gave. elapsed: seconds the call took. media: media types by part. native: characters
-        of it that the harness itself would show: no more can be saved. aside: parts that are stored with the others but
+        of it that the harness itself would show, -1 for all: no more can be saved; where nobody says it, the ledger counts no more
+        than the first 30,000 bytes of it. aside: parts that are stored with the others but
         neither shown nor counted, such as images and copies: of them the view holds empty texts. layout: which members of a
         JSON output matter.
 
@@ -234,7 +235,10 @@ class Session:
         from byref.proxy.reader import search, stretch
         place = None if like is None else stretch(self.gateway.store, self.scope, *(like.split(None, 1) or [""]))
         memory = self.gateway.memory(self.context) if self.proven and refs is not None else None
-        given = None if memory is None else (memory.enter(memory.tick), memory.gaps.get)
+        given = None
+        if refs is not None:
+            from byref.proxy.unseen import Given
+            given = Given(Seen() if memory is None else memory.enter(memory.tick), self._gaps(memory), memory is not None)
         try:
             with span("search", session=self.name, timebox_ms=timebox_ms) as traced:
                 found = search(self.gateway.store, self.scope, query, refs, tool=tool, signature=signature, outcome=outcome, kind=kind,
@@ -250,6 +254,13 @@ class Session:
                 memory.leave()
         self.gateway.searched(self, found)
         return found
+
+    def _gaps(self, memory: Memory | None) -> Callable[[str], Sequence[Gap] | None]:
+        """What the last view of a ref left out, here or before this process began; in any context of the scope where ours is not proven."""
+        def gaps(ref: str) -> Sequence[Gap] | None:
+            held = None if memory is None else memory.gaps.get(ref)
+            return held if held is not None else self.gateway.store.gaps(self.scope, ref, None if memory is None else self.context)
+        return gaps
 
     def similar(self, ref: str, at: str | None = None, *, refs: Sequence[str] | None = None, tool: str | None = None,
                 signature: str | None = None, outcome: str | None = None, kind: str | None = None, since: str | None = None,

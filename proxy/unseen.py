@@ -26,14 +26,23 @@ if TYPE_CHECKING:
     from byref.proxy.contracts import Gap, Seen, Source
     from byref.proxy.query import Query
 
-    Given = tuple[Seen, Callable[[str], Collection[Gap] | None]]  # what a context was shown; the gaps in its view of a ref, if it had one
-
 LONG = 12  # tokens of a query from which on it says what is wanted rather than what stands there
 LARGEST = 256 << 10  # bytes of outputs that are looked through
 # Measured by `python bench/es1.py FILE --set NAME=VALUE`: more of `LEAST` and `RISE` is less found for fewer tokens.
 LEAST = 60  # new terms for 1,000 tokens, at least
 RISE = 160  # and so many more for each 1,000 tokens that the answer has by then: the longer, the more has to be in it
 FOUND = 1000  # thousandths by which the best place that the layers found counts more; the others by their share of its score
+
+
+class Given(NamedTuple):
+    """What whoever asks was shown. seen: its lines and terms; gaps: those in its view of a ref, None if it had none.
+
+    sure: it is known that it was. Otherwise the newest view in its scope counts, which is most likely where it has the ref from.
+    """
+
+    seen: Seen
+    gaps: Callable[[str], Collection[Gap] | None]
+    sure: bool
 
 
 class _Piece(NamedTuple):
@@ -50,14 +59,14 @@ def unseen(ranked: Sequence[Ranked], places: Sequence[Place], scope: Scope, quer
     """Places in the order in which they are to be shown, for so many tokens; None where the query or the context is not of this kind.
 
     What stands there to the letter, or by name, goes first, shown or not, then what no view showed, the best place before all. Where
-    that was shown, its address comes last under the signal `shown`; what no layer found bears `unseen`, and has no rank.
+    that was shown, its address comes last under the signal `shown`, or, if that is not sure, it comes first; what no layer found bears
+    `unseen`, and has no rank.
     """
     if not scope.named or query.compiled is not None or len(query.tokens) <= LONG or scope.total > LARGEST:
         return None
-    seen, gaps_of = given
     pieces: list[_Piece] = []
     for held in scope.held.values():
-        gaps = gaps_of(held.output.ref)
+        gaps = given.gaps(held.output.ref)
         try:
             data = scope.open(held.blob).read()
         except (Corrupt, Unknown):
@@ -65,7 +74,7 @@ def unseen(ranked: Sequence[Ranked], places: Sequence[Place], scope: Scope, quer
         if gaps is None or b"\0" in data:
             return None
         part = held.output.manifest.parts[held.part].name
-        pieces += _pieces(BytesSource(data), held, [gap.address for gap in gaps if gap.part == part], seen,
+        pieces += _pieces(BytesSource(data), held, [gap.address for gap in gaps if gap.part == part], given.seen,
                           [(number, one) for number, one in enumerate(ranked, 1) if one.hit.span.blob == held.blob])
     first = [place for place in places if ranked[place.rank - 1].tier]
     best = [place for place in places if not ranked[place.rank - 1].tier][:1]
@@ -73,7 +82,10 @@ def unseen(ranked: Sequence[Ranked], places: Sequence[Place], scope: Scope, quer
     picked = [pieces[i].place for i in _picked(pieces, seed, room)]
     if not picked:
         return first + best
-    return first + picked + [place._replace(signals=(*place.signals, SHOWN)) for place in best if not seed]
+    told = [] if seed else best
+    if not given.sure:
+        return first + told + picked
+    return first + picked + [place._replace(signals=(*place.signals, SHOWN)) for place in told]
 
 
 def _meet(one: Place, other: Place) -> bool:

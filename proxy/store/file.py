@@ -18,6 +18,7 @@ from byref.proxy.store.records import (
     call_values,
     event_values,
     events_of,
+    gaps_of,
     handled,
     outputs,
     read_manifest,
@@ -30,7 +31,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from byref.proxy.contracts import Capture, Clock, Event, Output, Source
+    from byref.proxy.contracts import Capture, Clock, Event, Gap, Output, Source
     from byref.proxy.store.catalog import Row, Value, Write
     from byref.proxy.store.retention import Retention
 
@@ -180,6 +181,12 @@ class FileStore:
     def shown(self, context: str) -> Sequence[tuple[int, bytes, bytes]]:
         rows = self._catalog.read("SELECT tick, lines, terms FROM calls WHERE context = ? AND shown ORDER BY tick", (text(context),))
         return [(number(tick), blob_of(lines), blob_of(terms)) for tick, lines, terms in rows]
+
+    def gaps(self, scope: str, ref: str, context: str | None = None) -> Sequence[Gap] | None:
+        rows = self._catalog.read(
+            "SELECT memo FROM calls WHERE ref = ?1 AND scope = ?2 AND shown AND (?3 IS NULL OR context = ?3) ORDER BY id DESC LIMIT 1",
+            (ref, text(scope), None if context is None else text(context)))
+        return gaps_of(rows[0][0]) if rows else None
 
     def tick(self, context: str) -> int:
         rows = self._catalog.read("SELECT max(tick) FROM calls WHERE context = ?", (text(context),))

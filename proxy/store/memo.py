@@ -6,9 +6,9 @@ from byref.proxy.text import digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from byref.proxy.contracts import Manifest, Part, Source
+    from byref.proxy.contracts import Gap, Manifest, Part, Source
 
 ROW = 512  # bytes that a call, an event or a tombstone counts for beside its texts, so that they too fill a quota
 
@@ -56,3 +56,10 @@ class MemoCall:
     def cost(self) -> int:
         capture = self.capture
         return ROW + sum(map(len, self.texts or ())) + len(capture.shown_lines) + len(capture.shown_terms)
+
+
+def newest_gaps(calls: Sequence[MemoCall], scope: str, context: str | None) -> tuple[Gap, ...] | None:
+    """What the last view of these that is not forgotten left out, in a scope, and in a context if one is named; None without one."""
+    found = [one.capture.view.gaps for one in calls
+             if one.shown and one.capture.scope == scope and context in (None, one.capture.context)]
+    return found[-1] if found else None

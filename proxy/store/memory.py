@@ -5,7 +5,7 @@ from _thread import RLock
 
 from byref.proxy.contracts import Blob, Capture, Event, Output, Usage, Verified, View
 from byref.proxy.errors import Collision, Evicted, Expired, StoreError, StoreFull, Unknown
-from byref.proxy.store.memo import ROW, MemoCall, first_of, texts_to_keep
+from byref.proxy.store.memo import ROW, MemoCall, first_of, newest_gaps, texts_to_keep
 from byref.proxy.store.rerun import rerun
 from byref.proxy.store.source import BytesSource
 from byref.proxy.text import check_ref, digest, ref_of
@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from byref.proxy.contracts import Buffer, Clock, Manifest, Source
+    from byref.proxy.contracts import Buffer, Clock, Gap, Manifest, Source
 
 ROWS, MEMO = 10, 4  # tombstones and events may each take up a tenth of a quota that is used up, calls with their views a quarter
 
@@ -109,8 +109,7 @@ class MemoryStore:
             for part in capture.manifest.parts:
                 if part.blob.digest not in self._blobs and part.blob.digest not in self._pending:
                     raise Unknown(part.blob.digest)
-            size = sum({part.blob.digest: part.blob.size for part in capture.manifest.parts}.values())
-            if size > self.max_bytes:
+            if (size := sum({part.blob.digest: part.blob.size for part in capture.manifest.parts}.values())) > self.max_bytes:
                 raise StoreFull(f"an output of {size} bytes is more than the whole store may hold ({self.max_bytes})")
             for part in capture.manifest.parts:
                 name = part.blob.digest
@@ -161,8 +160,7 @@ class MemoryStore:
 
     def views(self, ref: str) -> Sequence[Capture]:
         with self._lock:
-            calls = sorted((call for call in self._all_calls() if call.capture.ref == ref), key=lambda one: (one.at, one.tick))
-            return [first_of(call.capture, call.texts or (), self.open) for call in calls]
+            return [first_of(call.capture, call.texts or (), self.open) for call in self._calls_of(ref)]
 
     # lookups
 
@@ -206,9 +204,15 @@ class MemoryStore:
         with self._lock:
             return [(call.tick, call.capture.shown_lines, call.capture.shown_terms) for call in self._calls.get(context, ()) if call.shown]
 
-    def tick(self, context: str) -> int:
+    def _calls_of(self, ref: str) -> list[MemoCall]:
+        return sorted((call for call in self._all_calls() if call.capture.ref == ref), key=lambda one: (one.at, one.tick))
+
+    def gaps(self, scope: str, ref: str, context: str | None = None) -> Sequence[Gap] | None:
         with self._lock:
-            return self._ticks.get(context, 0)
+            return newest_gaps(self._calls_of(ref), scope, context)
+
+    def tick(self, context: str) -> int:
+        return self._ticks.get(context, 0)
 
     def forget(self, context: str) -> None:
         with self._lock:

@@ -107,6 +107,12 @@ def call_of(row: Row, manifest: Manifest) -> tuple[Capture, tuple[str, ...] | No
     return capture, None if texts is None else tuple(texts)
 
 
+def gaps_of(memo: Value) -> tuple[Gap, ...]:
+    """What a view left out, of the column memo."""
+    import json
+    return tuple(Gap(*gap) for gap in json.loads(string(memo))[1])
+
+
 def event_values(scope: str, event: Event) -> tuple[Value, ...]:
     """What `INSERT_EVENT` takes of an event. A note stands among the numbers, where catalogs have had room for it all along."""
     numbers: dict[str, Json] = dict(event.numbers)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from byref.proxy.contracts import Blob, Capture, Event, Manifest, Part, Store, View
+from byref.proxy.contracts import Blob, Capture, Event, Gap, Manifest, Part, Store, View
 from byref.proxy.errors import Collision, Evicted, Invalid, Miss, StoreError, Unknown
 from byref.proxy.text import digest, ref_of
 from conformance.captures import DAY, OTHER, SCOPE, Clock, Factory, capture, keep, log, noise, put, stored
@@ -232,6 +232,22 @@ class StoreSuite:
         store.commit(capture(store, b"after\n"))
         assert [tick for tick, _, _ in store.shown("window")] == [4]
         assert [tick for tick, _, _ in store.shown("subagent")] == [1]
+
+    def test_the_gaps_of_the_newest_view_that_is_not_forgotten(self, store: Store) -> None:
+        def shown(context: str, *addresses: str, scope: str = SCOPE) -> str:
+            gaps = tuple(Gap("stdout", address, 3, "lines") for address in addresses)
+            view = View("head", ("text",), gaps, "log", False)
+            return store.commit(capture(store, b"out\n" * 9, scope=scope, context=context, view=view)).ref
+        ref = shown("a", "L2-4")
+        assert store.gaps(SCOPE, ref) == (Gap("stdout", "L2-4", 3, "lines"),) and store.gaps(OTHER, ref) is None
+        shown("b")
+        shown("c", "L1-3", "L5-7", scope=OTHER)
+        assert store.gaps(SCOPE, ref) == () and [gap.address for gap in store.gaps(SCOPE, ref, "a") or ()] == ["L2-4"]
+        assert [gap.address for gap in store.gaps(OTHER, ref) or ()] == ["L1-3", "L5-7"]
+        store.forget("b")
+        assert store.gaps(SCOPE, ref, "b") is None and [gap.address for gap in store.gaps(SCOPE, ref) or ()] == ["L2-4"]
+        store.purge(SCOPE, ref)
+        assert store.gaps(SCOPE, ref) is None and store.gaps(OTHER, ref) is not None
 
     # lists
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+from pathlib import Path
 
 import byref
 from byref.proxy.text import estimate
@@ -67,15 +68,42 @@ def test_the_text_to_the_letter_is_said_though_it_was_shown() -> None:
     assert whole in session.search(whole, refs=[ref]).hits[0].excerpt and whole in session.search(whole, refs=[ref]).text
 
 
-def test_short_queries_unproven_contexts_and_compacted_ones_get_what_stands_there_whether_shown_or_not() -> None:
+def test_short_queries_and_compacted_contexts_get_what_stands_there_whether_shown_or_not() -> None:
     session, ref, _ = given()
     assert len(PURPOSE.split()) > LONG
     for found in (session.search("conflicting option strings", refs=[ref]), session.search(PURPOSE)):
         assert not {"unseen", "shown"} & {signal for hit in found.hits for signal in hit.signals}
     session.compacted()
-    unproven, other, _ = given(proven=False)
-    for one, of in ((session, ref), (unproven, other)):
-        assert not {"unseen", "shown"} & {signal for hit in one.search(PURPOSE, refs=[of]).hits for signal in hit.signals}
+    unproven = session.gateway.session("another", scope=session.scope, proven=False)
+    for one in (session, unproven):
+        assert not {"unseen", "shown"} & {signal for hit in one.search(PURPOSE, refs=[ref]).hits for signal in hit.signals}
+
+
+def test_whoever_is_not_known_gets_what_the_newest_view_left_out_and_the_best_place_whether_shown_or_not() -> None:
+    session, ref, view = given()
+    best = session.search(PURPOSE, refs=[ref]).hits[0]
+    session.capture(tool="Bash", args={"command": "sed"}, output=best.excerpt + "\n")
+    unproven = session.gateway.session("a server of tools", scope=session.scope, proven=False)
+    found = unproven.search(PURPOSE, refs=[ref])
+    assert found.hits[0].rank == 1 and found.hits[0].excerpt in found.text
+    unseen = [line.strip() for hit in found.hits if hit.signals == ("unseen",) for line in hit.excerpt.split("\n") if len(line.strip()) > 9]
+    shown = {line.strip() for line in view.split("\n")}
+    assert len(unseen) > 20 and sum(line in shown for line in unseen) <= len(unseen) // 10
+
+
+def test_what_was_shown_before_this_process_began_is_known(tmp_path: Path) -> None:
+    with byref.open(f"file:{tmp_path}", profile="lean") as gateway:
+        session = gateway.session("s", scope="here", context="window")
+        ref = session.capture(tool="Read", args={"file_path": "/usr/lib/argparse.py"}, output=SOURCE).ref
+        before = {hit.address for hit in session.search(PURPOSE, refs=[ref], layers=["text"]).hits if hit.signals == ("unseen",)}
+    with byref.open(f"file:{tmp_path}", profile="lean") as gateway:
+        session = gateway.session("s", scope="here", context="window")
+        found = session.search(PURPOSE, refs=[ref], layers=["text"])
+        assert len(before) > 9 and {hit.address for hit in found.hits if hit.signals == ("unseen",)} == before
+        session.compacted()
+        assert not {"unseen", "shown"} & {signal for hit in session.search(PURPOSE, refs=[ref]).hits for signal in hit.signals}
+        other = gateway.session("another", scope="here", context="another").search(PURPOSE, refs=[ref])
+        assert not {"unseen", "shown"} & {signal for hit in other.hits for signal in hit.signals}, "a context that was shown nothing"
 
 
 def test_the_answer_is_the_same_again_and_keeps_to_its_size() -> None:
