@@ -199,7 +199,7 @@ class Gateway:
             terms = terms.union(terms_of(_asked(call)), self._task_terms(call.task), (call_again,))
         keep = memory is not None and self._shared
         tokens = sum(part.tokens for _, part in told)
-        if native is not None:
+        if native is not None and native != events.WHOLE:
             tokens = min(tokens, estimate(" " * native))
         capture = Capture(
             session.scope, session.name, session.context, call_id, ref, manifest, mark,

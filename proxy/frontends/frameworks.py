@@ -17,6 +17,7 @@ from byref.proxy.errors import ConfigError
 from byref.proxy.framework import Offered
 from byref.proxy.frontends.wrap import own
 from byref.proxy.gateway import Gateway, open
+from byref.proxy.ledger.events import WHOLE
 from byref.proxy.session import Session
 from byref.proxy.text import digest, short_hash
 
@@ -118,7 +119,8 @@ class Conversations:
             named = {f"text{n or ''}": text for n, text in zip([0, *range(2, len(texts) + 1)], texts, strict=True)}
             shown = session.capture(
                 tool=tool, args=args, output=texts[0] if len(texts) == 1 else named, is_error=is_error, said=said, raw=raw, elapsed=elapsed,
-                call_id=f"{call_id}.{whole[3:23]}" if call_id and held is not None else None, began=None if held is None else held.began)
+                native=WHOLE, call_id=f"{call_id}.{whole[3:23]}" if call_id and held is not None else None,
+                began=None if held is None else held.began)
             if not shown.ref:
                 return None
             views = list(texts)

@@ -135,7 +135,8 @@ class Driver:
         shown = session.capture(
             tool=hook.tool, args=hook.arguments, output=_parts(found), exit_code=found.exit_code, is_error=found.is_error,
             call_id=hook.call_id or None, said=hook.said or self.harness.said(end, hook.call_id), raw=hook.kind == "failed", began=began,
-            elapsed=hook.elapsed, native=found.native, budget=None if found.native is None else found.native * 3 // 10)
+            elapsed=hook.elapsed, native=events.WHOLE if found.native is None else found.native,
+            budget=None if found.native is None else found.native * 3 // 10)
         if shown.passed or not shown.ref:
             return b""
         return self.harness.rewritten(hook, shown.head, shown.texts)

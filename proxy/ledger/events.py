@@ -8,7 +8,8 @@ adds a `counted` for each text. Kinds and their numbers:
 |----------|-----------------|--------------------------------------------------------------------------------|
 | captured | the output      | bytes, raw (tokens of the raw output), parts                                   |
 | viewed   | the output      | raw, view (tokens), gaps (how many); text (key of a view that is not the raw   |
-|          |                 | output); native (characters that the harness shows), aside (bits: parts not shown) |
+|          |                 | output); native (characters that the harness shows, -1: all), aside (bits: parts     |
+|          |                 | not shown)                                                                     |
 | repeated | the former one  | raw, view of the call that repeats it                                          |
 | fetched  | the output      | tokens, bytes of one page; note: its address                                   |
 | searched | -               | tokens of the answer, hits; meant1, ... (keys of the refs of hits that only    |
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 NOTE = 200  # characters of a note
+WHOLE = -1  # as `native`: the harness shows all of it, or has cut it already
 _MEANING = frozenset({"static", "dense", "late", "sparse"})
 _NOTES = frozenset({"shown", "duplicate"})  # signals that say how a hit stands to others, not what brought it
 
@@ -41,8 +43,8 @@ def captured(*, at: float, session: str, ref: str, tool: str, shape: str, size: 
              repeats: str = "", text: str = "", native: int | None = None, aside: int = 0) -> tuple[Event, ...]:
     """The events of one capture. repeats: the ref of the former output of the same call in this session.
 
-    text: of a view that is not the raw output. native: characters that the harness would have shown. aside: a bit for each part
-    that is not shown.
+    text: of a view that is not the raw output. native: characters that the harness would have shown, `WHOLE` for all. aside: a bit for
+    each part that is not shown.
 
     A repeat is noted before the view that answers it, so that what the former view hid can be told from what this one hides.
     """

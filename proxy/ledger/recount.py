@@ -7,7 +7,7 @@ their text keep the estimate; a report says of how many figures that is true.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -66,7 +66,14 @@ class Counts:
 def raw_key(viewed: Event) -> int:
     """The key of the raw output of a view: the same bytes, the same parts, cut alike by the harness."""
     numbers = viewed.numbers
-    return events.key(f"raw {viewed.ref} {numbers.get('aside', 0)} {numbers.get('native', '')}")
+    most = _most(numbers)
+    return events.key(f"raw {viewed.ref} {numbers.get('aside', 0)} {'' if most is None else most}")
+
+
+def _most(numbers: Mapping[str, int]) -> int | None:
+    """Characters that the harness shows at most; None for all, and where that is not known."""
+    native = numbers.get("native", events.WHOLE)
+    return None if native == events.WHOLE else native
 
 
 def view_key(viewed: Event) -> int:
@@ -171,7 +178,7 @@ def _viewed(event: Event, held: Held, batch: _Batch, known: Counts) -> Iterator[
         return
     calls = list(held.views(event.ref))
     if not batch.holds(raw) and calls:
-        yield from _raw(raw, calls[0], held, numbers.get("aside", 0), numbers.get("native"), batch)
+        yield from _raw(raw, calls[0], held, numbers.get("aside", 0), _most(numbers), batch)
     if not batch.holds(view):
         text = _view(calls, event)
         if text is not None:

@@ -1,10 +1,10 @@
 """What the proxy saved: gross, and net of what its own reductions cost.
 
 net = raw - view - fetched - searched - repeats - definitions; second calls that found nothing count as searches do. Raw is at most what
-the harness would have shown of an output. A repeat is the same call again in the same session, soon after and without a fetch in
-between; it counts against us only where it shows lines that the view before it hid (where that cannot be told any more: where that
-view hid anything), and then with its whole raw size: had that view been complete, the call would not have been made again, so it saved
-nothing either.
+the harness would have shown of an output, and where that is not known at most its first 30,000 bytes. A repeat is the same call again
+in the same session, soon after and without a fetch in between; it counts against us only where it shows lines that the view before it
+hid (where that cannot be told any more: where that view hid anything), and then with its whole raw size: had that view been complete,
+the call would not have been made again, so it saved nothing either.
 """
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from byref.proxy.ledger.totals import Conversation, Report, Row
 
 __all__ = ["Report", "report", "uncollected"]
 
-HARNESS = 30_000  # bytes of an output beyond which a harness may cut by itself: Claude Code does, at this many characters of a command's
+# Bytes of an output beyond which harnesses cut by themselves, Claude Code at this many characters of a command's. It shows 2 KB then,
+# others show about as much as this: what is beyond was not saved by us.
+HARNESS = 30_000
 SOON = 10  # calls between a call and the same again; more, and it is asked for what has changed since
 WITHOUT_TOOLS = frozenset({"cli", "warm"})  # sessions whose agents have commands and no definitions
 
@@ -151,6 +153,10 @@ class _Walk:
             if keys[0] in tokens and keys[1] in tokens:
                 raw, view = tokens[keys[0]], tokens[keys[1]]
                 row.counted += 1
+        if self.size > HARNESS and "native" not in numbers:
+            most = max(view, raw * HARNESS // self.size)
+            self.found.uncapped += raw - most
+            raw = most
         former = self.repeated.pop(event.session, "") if self.repeated else ""
         again = bool(self.charged) and self.charged.get(id(event), False) and (event.session, former) not in self.fetched
         row.calls += 1
@@ -161,8 +167,6 @@ class _Walk:
         if again:
             row.repeats += 1
             row.repeated += raw
-        if self.size > HARNESS and "native" not in numbers:
-            self.found.uncapped += raw - view
         one.raw += raw
         one.held += raw * later
         one.entered += view

@@ -99,8 +99,8 @@ def _totals(found: Report) -> Table:
                      f"again in {sum(one.requests - 1 for one in several)} requests; that number is billed in {seen} sessions, in the "
                      "others one a call is assumed")
     if found.uncapped:
-        notes.append(f"{found.uncapped} of the tokens left out are of outputs over {HARNESS} bytes of which it is not known what the "
-                     "harness would have shown by itself: where it cuts, they were not all saved by byref")
+        notes.append(f"{found.uncapped} tokens of outputs over {HARNESS} bytes are not counted: agents' programs cut there by themselves, "
+                     "and which one this was is not known; where none cut, they were saved as well")
     if found.uncached:
         least = " or ".join(map(str, sorted(found.uncached)))
         notes.append(f"{found.uncached.total()} prompts were sent uncached: views made them shorter than the {least} tokens from which "

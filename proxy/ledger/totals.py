@@ -112,8 +112,8 @@ class Conversation:
 class Report:
     """Totals over events. asked: share of the refs with gaps that were fetched from.
 
-    uncapped: net tokens of outputs that a harness may have cut by itself, where it is not known how it does. uncached: prompts that views
-    made too short for their provider's cache, by the tokens from which it caches.
+    uncapped: tokens of outputs beyond what a harness may show by itself, where it is not known how it cuts: raw does not hold them.
+    uncached: prompts that views made too short for their provider's cache, by the tokens from which it caches.
     methods: by what tokens were counted, empty where they are estimates. billed: tokens as the provider counted them, over the messages
     of which it is known.
     """

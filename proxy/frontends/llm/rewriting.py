@@ -23,6 +23,7 @@ from byref.proxy.frontends.llm.conversation import Conversation, Result, own_len
 from byref.proxy.frontends.llm.ours import Exceptions, reachable
 from byref.proxy.frontends.llm.reading import Edit, Node, Parsed, applied, literal, offset, parse
 from byref.proxy.gateway import Gateway
+from byref.proxy.ledger.events import WHOLE
 from byref.proxy.session import Session
 
 FORMERS = 16  # requests that are held: the next one of each conversation begins as they do
@@ -234,7 +235,7 @@ class _Request:
             return None, True
         output = own[0] if len(own) == 1 else {f"text{n or ''}": text for n, text in zip([0, *range(2, len(own) + 1)], own, strict=True)}
         shown = session.capture(tool=result.calling.tool or "tool", args=result.calling.arguments, output=output, is_error=result.is_error,
-                                call_id=key, said=result.calling.said)
+                                call_id=key, said=result.calling.said, native=WHOLE)  # what a request holds is what was shown
         if shown.passed or not shown.ref:
             return None, not shown.warning
         views = list(shown.texts.values())

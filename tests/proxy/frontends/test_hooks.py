@@ -14,6 +14,7 @@ from byref.proxy import config
 from byref.proxy.contracts import Store
 from byref.proxy.errors import ConfigError
 from byref.proxy.frontends import hooks
+from byref.proxy.frontends.wrapping import open_session
 from byref.proxy.ledger.report import report
 
 LOG = "".join(f"2026-01-01 step {i} of the build: object file {i * 37 % 500}.o written\n" for i in range(600))
@@ -233,6 +234,30 @@ def test_usage_is_in_the_ledger_once_a_message_by_the_call_that_it_made(talk: Ta
         assert [(event.ref, event.tool, event.numbers["input"]) for event in events] == [(shown[1:12], "Bash", 100), ("", "", 30)]
         found = report(other.store.events())
         assert found.messages == 2 and found.billed == {"input": 130, "output": 2} and "2 messages" in found.text
+
+
+def test_a_compaction_and_our_tools_are_in_the_ledger(talk: Talk, gateway: byref.Gateway, tmp_path: Path) -> None:
+    talk.bash("make", LOG)
+    talk.tell("PreCompact", trigger="auto")
+    talk.transcript.write_text(json.dumps({"type": "assistant", "message": {"id": "m1", "usage": {"input_tokens": 9}}}) + "\n")
+    talk.tell("Stop")
+    held = list(gateway.store.events(config.scope_here(str(tmp_path))))
+    assert [(event.session, event.kind) for event in held[2:]] == [("s1", "compacted"), ("s1", "usage")]
+    assert held[-1].numbers["ours"] == 1 and report(held, definition=50).definitions == 50
+
+
+def test_what_a_wrapped_server_gave_as_a_view_is_neither_viewed_nor_counted_again(
+        talk: Talk, gateway: byref.Gateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s1")
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(tmp_path))
+    server = open_session()
+    view = server.capture(tool="git log", args={}, output=LOG, call_id="t7").text
+    server.gateway.close()
+    assert "«" in view and talk.call("mcp__git__log", {}, [{"type": "text", "text": view}], call_id="t7") is None
+    other = talk.call("mcp__git__log", {}, [{"type": "text", "text": LOG}], call_id="t8")
+    assert other is not None, "a server that nothing of ours stands before"
+    found = report(gateway.store.events())
+    assert found.total.calls == 2 and set(found.sessions) == {"s1"}
 
 
 def test_nothing_of_ours_fails_a_call(talk: Talk, gateway: byref.Gateway, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,8 @@ import byref
 from byref.proxy.contracts import Event
 from byref.proxy.gateway import Gateway
 from byref.proxy.ledger.counter import TokenCounter, token_counter
-from byref.proxy.ledger.report import SOON
+from byref.proxy.ledger.events import WHOLE
+from byref.proxy.ledger.report import HARNESS, SOON
 from byref.proxy.text import estimate
 
 LOG = "".join(f"step {i} of the installation copied file_{i * 7919 % 1000}.dat\n" for i in range(3000))
@@ -33,7 +34,7 @@ def test_a_scripted_session_is_counted_as_by_hand(gateway: Gateway, counter: Tok
         return counter.count([text])[0]
 
     session = gateway.session("a")
-    first = session.capture(tool="shell", args={"command": "./install"}, output=LOG)
+    first = session.capture(tool="shell", args={"command": "./install"}, output=LOG, native=WHOLE)
     small = session.capture(tool="Read", args={"path": "a"}, output="größe: 12 µm\n")
     both = {"stdout": LOG, "stderr": "warning: slow"}
     cut = session.capture(tool="Bash", args={"command": "cat it"}, output=both, native=2000, budget=300)
@@ -45,7 +46,8 @@ def test_a_scripted_session_is_counted_as_by_hand(gateway: Gateway, counter: Tok
     assert first.gaps and cut.gaps and again.gaps and small.passed and pictured.passed
 
     found = gateway.report(scope="a", recount=True, definition=DEFINITION)
-    raws = [tokens(LOG), tokens("größe: 12 µm\n"), tokens(LOG[:2000]), tokens("one\n" * 20), tokens(LOG + "warning: slow")]
+    raws = [tokens(LOG), tokens("größe: 12 µm\n"), tokens(LOG[:2000]), tokens("one\n" * 20),
+            tokens(LOG + "warning: slow") * HARNESS // len(LOG + "warning: slow")]
     views = [tokens(view.text) for view in (first, small, cut)] + [tokens("one\n" * 20), tokens(again.text)]
     assert (found.total.calls, found.total.counted) == (5, 5)
     assert found.total.raw == sum(raws) and found.total.view == sum(views)
@@ -76,8 +78,8 @@ def test_counts_are_kept_and_made_once(gateway: Gateway, counter: TokenCounter, 
 
 def test_a_count_outlives_its_output(gateway: Gateway, counter: TokenCounter) -> None:
     session = gateway.session("a")
-    ref = session.capture(tool="shell", args={"command": "./install"}, output=LOG).ref
-    gone = session.capture(tool="shell", args={"command": "./remove"}, output=LOG + "x\n").ref
+    ref = session.capture(tool="shell", args={"command": "./install"}, output=LOG, native=WHOLE).ref
+    gone = session.capture(tool="shell", args={"command": "./remove"}, output=LOG + "x\n", native=WHOLE).ref
     session.purge(gone)
     found = gateway.report(scope="a", recount=True)
     assert (found.total.calls, found.total.counted) == (2, 1) and "1 by the built-in estimate" in found.method

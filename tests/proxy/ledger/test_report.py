@@ -103,7 +103,7 @@ def test_a_real_session_is_reported_from_what_its_views_and_fetches_were() -> No
     from byref.proxy.text import estimate
     with byref.open("memory:") as gateway:
         session = gateway.session("a")
-        view = session.capture(tool="shell", args={"command": "./install"}, output=LOG)
+        view = session.capture(tool="shell", args={"command": "./install"}, output=LOG, native=events.WHOLE)
         page = session.fetch(view.ref, "L100-120")
         small = session.capture(tool="shell", args={"command": "true"}, output="ok\n")
         found = gateway.report(scope="a")

@@ -72,9 +72,15 @@ def test_without_rich_there_is_plain_text(monkeypatch: pytest.MonkeyPatch) -> No
     assert rich(tables(reported(), [MADE])) is None
 
 
-def test_what_a_harness_may_have_cut_by_itself_is_said() -> None:
+def test_what_a_harness_may_have_cut_by_itself_is_not_counted_and_that_is_said() -> None:
     about = {"at": 1.0, "session": "s", "ref": "r", "tool": "Bash", "shape": "log", "size": 99_000, "raw": 30_000, "view": 100,
              "parts": 1, "gaps": 1}
-    assert "29900 of the tokens left out" in plain(tables(report(events.captured(**about)), [MADE]))  # type: ignore[arg-type]
+    unknown = report(events.captured(**about))  # type: ignore[arg-type]
+    assert (unknown.total.raw, unknown.total.gross, unknown.uncapped) == (9090, 8990, 20910)
+    assert "20910 tokens of outputs over 30000 bytes are not counted" in plain(tables(unknown, [MADE]))
+    longer = report(events.captured(**{**about, "view": 9500}))  # type: ignore[arg-type]
+    assert longer.total.gross == 0, "nor does it count against us that where it cuts it may show less than we do"
+    whole = report(events.captured(native=events.WHOLE, **about))  # type: ignore[arg-type]
+    assert (whole.total.raw, whole.uncapped) == (30_000, 0)
     known = report(events.captured(native=2000, **about))  # type: ignore[arg-type]
     assert known.uncapped == 0 and "by itself" not in plain(tables(known, [MADE]))
