@@ -158,6 +158,11 @@ def test_a_session_with_compaction_subagent_and_a_killed_daemon(program: Path, b
         return [text("What was left out?"), {"type": "tool_use", "id": "toolu_fetched", "name": "mcp__byref__fetch",
                                              "input": {"ref": ref_in(request, "log"), "at": "L100-110"}}]
 
+    def seek(request: Any) -> list[Any]:
+        query = "how does the code count every voyage and every beacon below a path, and which of these rows does it return in the end?"
+        return [text("What is in it?"), {"type": "tool_use", "id": "toolu_sought", "name": "mcp__byref__search",
+                                         "input": {"query": query, "refs": [ref_in(request, "read")]}}]
+
     def kill(request: Any) -> list[Any]:
         bench.stop()
         held.append(os.open(bench.data / "daemon.lock", os.O_RDWR))
@@ -168,12 +173,12 @@ def test_a_session_with_compaction_subagent_and_a_killed_daemon(program: Path, b
         tool("Bash", "log", command=LOG), tool("Bash", "again", command=LOG + " | cat"), tool("Bash", "fails", command="seq 1 300; exit 3"),
         tool("Read", "read", file_path=path), tool("Edit", "edit", file_path=path, old_string=OLD, new_string=NEW),
         tool("Read", "reread", file_path=path), tool("Grep", "grep", pattern="row", output_mode="content", path=str(bench.project)),
-        tool("mcp__t__records", "records"), tool("mcp__t__records", "broken", broken=True), fetch,
+        tool("mcp__t__records", "records"), tool("mcp__t__records", "broken", broken=True), fetch, seek,
         tool("Bash", "off", command="BYREF=off " + "seq 1 500"),
         tool("Agent", "agent", description="look", prompt=f"{SUB}: read the file", subagent_type="general-purpose"),
         tool("Bash", "wait", command="sleep 2"), tool("Bash", "full", command="echo almost full"),
         tool("Bash", "fresh", command=LOG), kill, tool("Read", "alone-read", file_path=path)]
-    scripted = Scripted(steps, [tool("Read", "sub", file_path=path), lambda request: [text("It is a harbour.")]], full=13)
+    scripted = Scripted(steps, [tool("Read", "sub", file_path=path), lambda request: [text("It is a harbour.")]], full=14)
     try:
         bench.run(program, scripted, f"{MAIN}: mend garden_id in harbour.py")
     finally:
@@ -220,6 +225,7 @@ def check(scripted: Scripted, bench: Bench) -> None:
     assert HEAD.search(sent["records"][0]) and not sent["records"][1]
     assert sent["broken"][1] and sent["broken"][0].startswith("no connection to the records\n" * 40)
     assert sent["fetched"] == ("".join(log.splitlines(True)[99:110]), False)
+    assert "def count_voyage(path, limit=36):\n" in sent["sought"][0] and not sent["sought"][1], "a search for a purpose finds its place"
     assert sent["off"][0].split() == [str(n) for n in range(1, 501)]
     sub = results(scripted.subs[-1])["sub"][0]
     assert rows(sub) & first, "a subagent was shown nothing before"
