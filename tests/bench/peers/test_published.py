@@ -68,6 +68,14 @@ def test_distils_proxy_knows_what_a_read_is(made: Callable[[str], Arm]) -> None:
     assert "handle=" in views(made("distil-llm"), ("Read", {"file_path": "a.py"}, SOURCE))[0], "its library does not"
 
 
+def test_headroom_folds_what_the_conversation_holds_already_in_words_that_are_no_data(made: Callable[[str], Arm]) -> None:
+    arm, frames = made("headroom-ai coding"), "".join(f'  File "/app/m{n}.py", line {n}, in f{n}\n    g{n}(x)\n' for n in range(30))
+    trace = f"Traceback (most recent call last):\n{frames}ValueError: no\n"
+    first, again = views(arm, ("Bash", {"command": "python a.py"}, trace), ("Bash", {"command": "python b.py"}, trace + "all done\n"))
+    assert len(again) < len(first) / 2 and "all done" in again and "same as msg" in again
+    assert "same as msg" not in arm.marker.sub("\n", again)
+
+
 def test_headroom_makes_records_smaller(made: Callable[[str], Arm]) -> None:
     call = ("list_issues", {"state": "open"}, RECORDS)
     assert len(views(made("headroom-ai coding"), call)[0]) < len(RECORDS)
