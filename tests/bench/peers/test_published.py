@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -22,9 +24,12 @@ SOURCE = "".join(f"def handler_{n}(request):\n    return request.body[{n}]\n\n" 
 
 
 @pytest.fixture
-def made(published: ModuleType, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Arm]:
-    """An arm by name. What it stores goes into the test's own home."""
+def made(published: ModuleType, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Arm]]:
+    """An arm by name, as in a process of its own: settings of another are not its, and what it stores goes into the test's own home."""
     monkeypatch.setenv("HOME", str(own_home))
+    before = dict(os.environ)
+    if "headroom.compress" in sys.modules:
+        monkeypatch.setattr(sys.modules["headroom.compress"], "_pipeline", None)
 
     def arm(name: str) -> Arm:
         try:
@@ -32,7 +37,9 @@ def made(published: ModuleType, own_home: Path, monkeypatch: pytest.MonkeyPatch)
         except ImportError as fault:
             pytest.skip(f"{name} is not installed here ({fault}): make test-peers")
         return found
-    return arm
+    yield arm
+    os.environ.clear()
+    os.environ.update(before)
 
 
 def views(arm: Arm, *calls: tuple[str, Json, str]) -> list[str]:
