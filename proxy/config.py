@@ -18,6 +18,7 @@ Order of precedence: an argument, a variable, `config.toml` under the home, the 
 |                  | BYREF_REWRITE_MODEL and BYREF_REWRITE_KEY. `[rewrite]` of config.toml, too  |
 | BYREF_UPSTREAMS  | URLs that stand in for those of APIs: openalex=http://127.0.0.1:8000, with commas between |
 | BYREF_TOKEN      | what clients of `byref wrap --http` have to bring; see wrap/door.py    |
+| BYREF_OTEL=on    | `byref serve` and `byref wrap` send spans and metrics by OTLP: docs/measuring.md |
 | BYREF_INSIDE     | set by `byref run` for what it starts; see frontends/nested.py         |
 """
 from __future__ import annotations
@@ -148,6 +149,12 @@ def switched_off(environ: Mapping[str, str] | None = None) -> bool:
     """Whether BYREF=off makes `byref run` the bare command. Reads nothing else, so that no other setting can fail it."""
     env = os.environ if environ is None else environ
     return env.get("BYREF", "").lower() in ("off", "0", "false", "no")
+
+
+def traced(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether BYREF_OTEL asks for spans and metrics by OTLP."""
+    env = os.environ if environ is None else environ
+    return env.get("BYREF_OTEL", "").lower() in ("on", "1", "true", "yes")
 
 
 def run_limit(environ: Mapping[str, str] | None = None) -> int:

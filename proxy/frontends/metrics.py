@@ -21,9 +21,10 @@ class Metrics:
             instrument(self._now())
 
     def _now(self) -> Recent:
+        from byref.proxy.frontends.report import DEFINITION
         from byref.proxy.ledger.exposition import Recent, metrics
         if self._recent is None:
-            self._recent = Recent(lambda: metrics(self._gateway.report(), self._gateway.store.usage()))
+            self._recent = Recent(lambda: metrics(self._gateway.report(definition=DEFINITION), self._gateway.store.usage()))
         return self._recent
 
     def scrape(self) -> tuple[str, bytes]:

@@ -115,7 +115,11 @@ def _run(args: argparse.Namespace) -> int:
         return 1
     idle = args.idle if args.idle is not None else float("inf") if upstreams or llm else IDLE
     token = config.told("BYREF_TOKEN")
-    return Daemon(config.own_settings(), lock, None if args.no_http else args.http, idle, mcp=mcp, upstreams=upstreams,
+    settings = config.own_settings()
+    if config.traced():
+        from byref.proxy.frontends import telemetry
+        telemetry.start(telemetry.noting(settings.folder))
+    return Daemon(settings, lock, None if args.no_http else args.http, idle, mcp=mcp, upstreams=upstreams,
                   scope=scope or (config.scope_here() if llm else ""), upstream_token=token, llm=llm).run()
 
 

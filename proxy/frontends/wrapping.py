@@ -133,6 +133,9 @@ def open_session(profile: str | None = None) -> Session:
     What the client's context holds is not known, so nothing collapses as already shown. Raises `ConfigError`.
     """
     gateway = open_gateway(profile=profile)
+    if config.traced():
+        from byref.proxy.frontends import telemetry
+        telemetry.start(telemetry.noting(gateway.settings.folder))
     folder = config.told("CLAUDE_PROJECT_DIR")
     scope = gateway.settings.scope or config.scope_here(folder if os.path.isdir(folder) else None)
     told = config.told("CLAUDE_CODE_SESSION_ID")

@@ -1,6 +1,9 @@
 """What Prometheus reads is what the report says, whatever tools are called."""
 from __future__ import annotations
 
+import shutil
+import subprocess
+
 import pytest
 
 from byref.proxy.contracts import Usage
@@ -61,3 +64,12 @@ def test_many_scrapes_in_a_row_add_up_the_ledger_once() -> None:
 def test_without_the_api_there_is_nothing_to_observe(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "opentelemetry.metrics", None)
     assert not instrument(lambda: [Metric("byref_x", "", True)])
+
+
+def test_promtool_has_nothing_to_say_of_it() -> None:
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("no promtool: it comes with Prometheus (apt install prometheus)")
+    text = exposition(metrics(reported(), STORE)).encode()
+    done = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, check=False)
+    assert (done.returncode, done.stdout + done.stderr) == (0, b"")
