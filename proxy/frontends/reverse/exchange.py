@@ -61,14 +61,20 @@ class Exchange:
         """The answer, of the store where one is young enough, else of the upstream."""
         if self.key is not None:
             limit = fresh.limit(self.request.headers, self.upstream.max_age)
-            found = self.site.fresh.find(self.key, limit) if limit else None
+            found = self.site.fresh.find(self.key, limit) or await self.site.fresh.awaited(self.key, limit) if limit else None
             if found is not None:
                 response = await self._again(*found)
                 if response is not None:
                     return response
         if "only-if-cached" in ",".join(self.request.headers.getall("Cache-Control", [])).lower():
             return replies.error(504, "absent", "no stored answer to this request is young enough")
-        return await self._asked()
+        if self.key is None:
+            return await self._asked()
+        self.site.fresh.ask(self.key)
+        try:
+            return await self._asked()
+        finally:
+            self.site.fresh.asked(self.key)
 
     # the upstream
 
@@ -114,6 +120,8 @@ class Exchange:
         length = headers.get("Content-Length", "")
         if not events and (self.want.view or (length.isdigit() and int(length) <= MEMORY)):
             return await self._buffered(answer, headers)
+        if self.key is not None:
+            self.site.fresh.asked(self.key)  # it may take its time: nobody waits for it
         if events and answer.connection is not None and answer.connection.protocol is not None:
             answer.connection.protocol.read_timeout = None  # a stream of events may be silent for long
         return await self._streamed(call, answer, headers, events)

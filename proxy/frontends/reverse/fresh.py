@@ -5,6 +5,7 @@ memory, so that no credential is kept, and none but its own opens an answer.
 """
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 from collections import OrderedDict
@@ -42,6 +43,7 @@ class Fresh:
     def __init__(self, clock: Clock) -> None:
         self._clock, self._secret = clock, os.urandom(32)
         self._answers: OrderedDict[bytes, Answer] = OrderedDict()
+        self._flying: dict[bytes, asyncio.Event] = {}
 
     def key(self, url: str, headers: Mapping[str, str]) -> bytes:
         """What identifies a GET. headers: as they go to the upstream."""
@@ -57,6 +59,24 @@ class Fresh:
             return None
         age = found.age + max(0, int(self._clock() - found.at))
         return (found, age) if age <= limit else None
+
+    async def awaited(self, key: bytes, limit: float) -> tuple[Answer, int] | None:
+        """As `find`, after a request of the same kind that is on its way, if one is. Whoever gets nothing asks, and waits no more."""
+        flight = self._flying.get(key)
+        if flight is None:
+            return None
+        await flight.wait()
+        return self.find(key, limit)
+
+    def ask(self, key: bytes) -> None:
+        """A request goes out whose answer others may want."""
+        self._flying.setdefault(key, asyncio.Event())
+
+    def asked(self, key: bytes) -> None:
+        """It is answered, or its answer is for nobody else: who waited looks again. May be said more than once."""
+        flight = self._flying.pop(key, None)
+        if flight is not None:
+            flight.set()
 
     def keep(self, key: bytes, ref: str, reason: str | None, headers: Headers) -> None:
         """Knows of an answer of status 200 from now on, unless it says that it is for nobody else."""

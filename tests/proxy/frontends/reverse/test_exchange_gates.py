@@ -1,6 +1,7 @@
 """An upstream is asked no more than it takes, and not at all where a stored answer will do."""
 from __future__ import annotations
 
+import asyncio
 import json
 
 from aiohttp import web
@@ -106,3 +107,62 @@ def test_the_server_can_say_how_old_answers_may_be(behind) -> None:
             await front.ask("/x", headers={"Cache-Control": "no-cache"})
         assert asked == 7, "only what is asked for and went well"
     behind.talking(handler, test, max_age=60.0)
+
+
+def test_equal_requests_at_once_ask_once_where_the_answer_may_be_given_again(behind) -> None:
+    asked = []
+
+    async def handler(request: web.Request) -> web.Response:
+        asked.append(request.path)
+        await asyncio.sleep(0.2)
+        return web.Response(status=404 if request.path == "/none" else 200, body=JSON)
+
+    async def test(front) -> None:
+        fresh = {"Byref-Max-Age": "1m"}
+        found = await asyncio.gather(*(front.ask("/x", headers=fresh) for _ in range(8)))
+        assert {one.body for one in found} == {JSON} and len({one.ref for one in found}) == 1 and asked == ["/x"]
+        await asyncio.gather(*(front.ask("/y") for _ in range(3)))
+        await asyncio.gather(*(front.ask("/x", headers=fresh | {"Authorization": f"Bearer {n}"}) for n in range(3)))
+        assert len(asked) == 7, "not those that want it from the upstream, nor those of somebody else"
+        assert {one.status for one in await asyncio.gather(*(front.ask("/none", headers=fresh) for _ in range(4)))} == {404}
+        assert asked.count("/none") == 4, "what cannot be given again is asked for by each, at once"
+    behind.talking(handler, test)
+
+
+def test_whoever_waits_for_another_that_goes_away_asks(behind) -> None:
+    asked = 0
+
+    async def handler(request: web.Request) -> web.Response:
+        nonlocal asked
+        asked += 1
+        await asyncio.sleep(0.3)
+        return web.Response(body=JSON)
+
+    async def test(front) -> None:
+        first = asyncio.ensure_future(front.ask("/x", headers={"Byref-Max-Age": "1m"}))
+        await asyncio.sleep(0.1)
+        second = asyncio.ensure_future(front.ask("/x", headers={"Byref-Max-Age": "1m"}))
+        await asyncio.sleep(0.1)
+        first.cancel()
+        assert (await second).body == JSON and asked in (1, 2)
+    behind.talking(handler, test)
+
+
+def test_nobody_waits_for_a_stream(behind) -> None:
+    begun = 0
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        nonlocal begun
+        begun += 1
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        await response.write(b"data: 1\n\n")
+        while begun < 2:  # the first goes on until the second has come
+            await asyncio.sleep(0.05)
+        await response.write_eof()
+        return response
+
+    async def test(front) -> None:
+        both = asyncio.gather(*(front.ask("/x", headers={"Byref-Max-Age": "1m"}) for _ in range(2)))
+        assert [one.body for one in await asyncio.wait_for(both, 20)] == [b"data: 1\n\n"] * 2
+    behind.talking(handler, test)
