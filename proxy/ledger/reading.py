@@ -2,7 +2,8 @@
 
 A module there has `fits(row) -> bool`, whether an object is of this format and of no other, and `sessions(rows) -> Iterator[Trajectory]`;
 one that keeps its sessions in SQLite also `database(path) -> Iterator[Row] | None`, None where the file's tables are another's.
-What cannot be read is told by file and line, and the rest is read. A file of lines is read as it streams; a document is held whole.
+What cannot be read is told by file and line, and the rest is read. Lines, documents and the sessions of a list are read as they stream:
+what is held is one of them, at most `LARGEST`, and of a list of messages, which is one session, all.
 """
 from __future__ import annotations
 
@@ -10,18 +11,19 @@ import itertools
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from types import ModuleType
 from typing import BinaryIO
 
 from byref.proxy import discover
 from byref.proxy.contracts import Json
 from byref.proxy.errors import Invalid
+from byref.proxy.ledger.documents import Documents, Fault
 from byref.proxy.ledger.trajectories import Trajectory
 
 ENDINGS = (".jsonl", ".json", ".traj", ".ndjson", ".db")  # what is looked for in a folder
 LOOKED, HEAD = 100, 1 << 22  # rows, and bytes of them, by which a format is told
-LARGEST = 1 << 29  # bytes of one document, or of one line
+LARGEST = 1 << 29  # bytes of one line, characters of one document
 MOST = 20  # faults of a file that are told one by one
 _MARK = b"\xef\xbb\xbf"  # what Windows writes before UTF-8
 _DATABASE = b"SQLite format 3\0"
@@ -114,40 +116,41 @@ class Rows:
                     return
             skipped = len(_MARK) if start.startswith(_MARK) else 0
             file.seek(skipped)
-            start = next((line for line in _lines_of(file) if line.strip()), b"")
-            if start.strip()[:1] not in (b"{", b"[") or len(start) > LARGEST or _value(start) is not None:
-                file.seek(skipped)
-                yield from self._lines(_lines_of(file))
-                return
-            if size > LARGEST:
-                self.tell(f"{self.path}: a document of {size} bytes is more than is held at once ({LARGEST}): give it as an object a line")
-                return
+            start = b" "
+            while start and not start.strip():
+                start = file.readline(HEAD)
+            lines = start.strip()[:1] not in (b"{", b"[")
+            if not lines:
+                long = len(start) == HEAD and not start.endswith(b"\n")
+                lines = start.lstrip().startswith(b"{") if long else _value(start) is not None
             file.seek(skipped)
-            data = file.read()
-        yield from self._whole(data)
+            if not lines and not (yield from self._stream(Documents(file, LARGEST, self._passed))):
+                file.seek(skipped)
+                lines = True
+            if lines:
+                yield from self._lines(_lines_of(file))
+
+    def _passed(self, size: int) -> None:
+        self._size += size
         self._done(size)
 
-    def _whole(self, data: bytes) -> Iterator[Row]:
-        """A document, or several one after another."""
-        text, decoder, at, line = data.decode("utf-8", "surrogateescape"), json.JSONDecoder(), 0, 1
-        while at < len(text):
-            if text[at].isspace():
-                after = len(text) - len(text[at:].lstrip())
-                line += text.count("\n", at, after)
-                at = after
+    def _stream(self, documents: Documents) -> Generator[Row, None, bool]:
+        """Documents one after another. False where the first is none, but those of the next lines may be some."""
+        while not documents.fault and (sign := documents.sign()):
+            first = documents.place == 0
+            where = self.path if first else f"{self.path}:{documents.line}"
+            if sign == "[":
+                yield from self._elements(documents.elements(), where, documents)
                 continue
             try:
-                value, end = decoder.raw_decode(text, at)
-            except (ValueError, RecursionError) as fault:
-                if at == 0 and (b"}\n{" in data or b"}\r\n{" in data):
-                    yield from self._lines(iter(data.splitlines(keepends=True)))
-                else:
-                    self.tell(f"{self.path}{f':{line}' if line > 1 else ''}: no JSON, or half of one: {fault}")
-                return
-            where = f"{self.path}:{line}" if at or text[end:].strip() else self.path
+                value = documents.value()
+            except Fault as fault:
+                if first and documents.like_lines():
+                    return False
+                self.tell(f"{where}: {fault}")
+                break
             yield from self._documents(value, where)
-            line += text.count("\n", at, end)
-            at = end
+        return True
 
     def _lines(self, lines: Iterable[bytes]) -> Iterator[Row]:
         number, beyond = 1, False  # beyond: in the middle of a line that is too long
@@ -175,16 +178,36 @@ class Rows:
         """A document's objects: itself, a list of messages as the object that holds it, or the objects of a list."""
         if isinstance(value, dict):
             yield where, value
-        elif isinstance(value, list) and any(isinstance(row, dict) and _of_a_list(row) for row in value):
-            yield where, {"messages": value}
         elif isinstance(value, list):
-            for i, row in enumerate(value):
-                if isinstance(row, dict):
-                    yield f"{where}[{i}]", row
-                else:
-                    self.odd(f"{where}[{i}]", "an object is to stand here")
+            yield from self._elements(iter(value), where)
         else:
             self.tell(f"{where}: an object is to stand here")
+
+    def _elements(self, elements: Iterator[Json], where: str, documents: Documents | None = None) -> Iterator[Row]:
+        """The rows of a list: its objects, or all together where they are messages, for then the list is one session. documents: where
+        it is read from, as far as it is whole.
+        """
+        head: list[Json] = []
+        began = documents.place if documents else 0
+        for one in elements:
+            head.append(one)
+            if len(head) == LOOKED or (documents and documents.place - began > HEAD):
+                break
+        if any(isinstance(one, dict) and _of_a_list(one) for one in head):
+            for one in elements:
+                head.append(one)
+                if documents and documents.place - began > LARGEST:
+                    documents.fault = f"messages of more than {LARGEST} characters are more than is held at once: the rest is left out"
+                    break
+            yield where, {"messages": head}
+        else:
+            for i, one in enumerate(itertools.chain(head, elements)):
+                if isinstance(one, dict):
+                    yield f"{where}[{i}]", one
+                else:
+                    self.odd(f"{where}[{i}]", "an object is to stand here")
+        if documents and documents.fault:
+            self.tell(f"{where}: {documents.fault}")
 
 
 def _lines_of(file: BinaryIO) -> Iterator[bytes]:

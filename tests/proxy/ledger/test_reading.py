@@ -139,6 +139,32 @@ def test_of_a_folder_all_that_could_be_recordings_are_meant(tmp_path: Path) -> N
     assert len(files([str(tmp_path), str(tmp_path / "c.json"), str(tmp_path)])) == 3, "each file once"
 
 
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_list_of_sessions_streams_and_is_read_to_the_one_that_is_broken(tmp_path: Path, indent: int | None) -> None:
+    row = {**ROW, "turns": [{"tool": "Bash", "args": {}, "output": "x" * 200_000}]}
+    text = json.dumps([row] * 400, indent=indent)
+    (tmp_path / "a.json").write_text(text)
+    sizes: list[int] = []
+    stream = read_file(str(tmp_path / "a.json"), print, None, sizes.append)
+    next(stream)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert sum(1 for _ in stream) == 399 and sum(sizes) == len(text)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 30_000, "80 MB passed, and none of it stayed (KiB)"
+    found, told = read(tmp_path / "a.json", text[:60_000_000])
+    assert len(found) == 60_000_000 * 400 // len(text) and len(told) == 1 and "no JSON, or half of one: Unterminated string" in told[0]
+
+
+def test_a_list_of_messages_is_one_session_as_far_as_it_can_be_read(tmp_path: Path) -> None:
+    call = {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "sh", "arguments": "{}"}}]}
+    messages = [{"role": "user", "content": "look"}, *[call, {"role": "tool", "tool_call_id": "c", "content": "out"}] * 200]
+    whole = json.dumps(messages, indent=1)
+    assert read(tmp_path / "a.json", whole) == ([str(tmp_path / "a.json")], [])
+    (tmp_path / "b.json").write_text(whole[:-40])
+    told: list[str] = []
+    (found,) = read_file(str(tmp_path / "b.json"), told.append)
+    assert len(found.turns) == 199 and "no JSON, or half of one" in told[0]
+
+
 def test_a_file_of_lines_streams(tmp_path: Path) -> None:
     row = json.dumps({**ROW, "turns": [{"tool": "Bash", "args": {}, "output": "x" * 100_000}]}) + "\n"
     (tmp_path / "a.jsonl").write_text(row * 800)
