@@ -218,8 +218,15 @@ SECTIONS = (
             "constants are fitted on one half, the other is held out, and then the halves are exchanged ([measuring.md](measuring.md)).",
             (Figure("price, sum off by", r"^\| price \|.*?\| [+-]([\d.]+)% \|", 3, "%"),
              Figure("price, median conversation off by", r"^\| price \|.*\| ([\d.]+)%(?: !)? \|$", 10, "%"))),
-    Section("replay", "`byref replay`", MONEY, "How fast recordings go through `byref replay`, and in how much memory.",
-            commands=("--size 100",), full=("--size 1000",)),
+    Section("replay", "`byref replay`", MONEY,
+            "How fast recordings go through `byref replay` with two processes and without models, and in how much memory: sessions of "
+            "agents (outputs of a kilobyte) and of logs (some 30), real ones again and again under other names. Beside it in the same run: "
+            "reading the same JSON and counting the tokens of its outputs, and nothing else.",
+            (Figure("agents' sessions, two free processors", r"^  agents, MB/s .* a processor, ([\d.]+) on", 8, "MB/s", more=True),
+             Figure("sessions of logs, two free processors", r"^  logs, MB/s .* a processor, ([\d.]+) on", 8, "MB/s", more=True),
+             Figure("agents' sessions, in times of JSON and tokens alone", r"^  agents, processor time .* s: ([\d.]+) times", ratio=True,
+                    times=True)),
+            commands=("--size 50",), full=("--size 1000",)),
 )
 # What stands in this folder and is no part of `make bench`.
 OTHERS = {"run": "runs the others", "sections": "this list", "document": "the page", "beside": "a plot",
