@@ -16,6 +16,7 @@ Order of precedence: an argument, a variable, `config.toml` under the home, the 
 | BYREF_DENSE_MODEL | of the dense layer, which is off without: a folder, a name under BYREF_MODELS, a repository |
 | BYREF_REWRITE_URL | of an endpoint of chat completions that rewrites queries, up to `/v1`; with |
 |                  | BYREF_REWRITE_MODEL and BYREF_REWRITE_KEY. `[rewrite]` of config.toml, too  |
+| BYREF_LOG        | a file to which the ledger's events are written as JSON lines; `off` for none, whatever `[log]` of config.toml says |
 | BYREF_UPSTREAMS  | URLs that stand in for those of APIs: openalex=http://127.0.0.1:8000, with commas between |
 | BYREF_TOKEN      | what clients of `byref wrap --http` have to bring; see wrap/door.py    |
 | BYREF_OTEL=on    | `byref serve` and `byref wrap` send spans and metrics by OTLP: docs/measuring.md |
@@ -38,11 +39,14 @@ MAX_BYTES = 10 << 30
 MAX_AGE = 30 * 86400.0  # seconds
 RUN_LIMIT = 1 << 30
 INSIDE = "BYREF_INSIDE"
+_OFF_WORDS = ("off", "0", "false", "no")
 _SIZES = {"": 1, "b": 1, "k": 10**3, "kb": 10**3, "kib": 1 << 10, "m": 10**6, "mb": 10**6, "mib": 1 << 20,
           "g": 10**9, "gb": 10**9, "gib": 1 << 30, "t": 10**12, "tb": 10**12, "tib": 1 << 40}
 _AGES = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _OF_A_CALL = ("BYREF_SCOPE", "BYREF_PROFILE", "BYREF_MAX_BYTES", "BYREF_MAX_AGE")
-_FILE_KEYS = ("url", "scope", "profile", "max_bytes", "max_age", "late_model", "dense_model", "off", "rewrite")
+_FILE_KEYS = ("url", "scope", "profile", "max_bytes", "max_age", "late_model", "dense_model", "off", "rewrite", "log")
+_LOG_KEYS = ("path", "max_bytes", "files")
+LOG_BYTES, LOG_FILES = 10_000_000, 3
 _REWRITE_KEYS = ("url", "model", "key")
 _OFF_KEYS = ("tools", "commands", "projects")
 
@@ -51,8 +55,9 @@ _OFF_KEYS = ("tools", "commands", "projects")
 class Settings:
     """What a gateway is opened with. max_bytes in bytes, max_age in seconds; scope is None where nothing fixes it.
 
-    folder: where the log lies, beside the store; None for a store in memory. user: the user's own folder, for signatures. late_model:
-    of the late layer; empty for the one that `make models` brings.
+    folder: where the log of faults lies, beside the store; None for a store in memory. user: the user's own folder, for signatures.
+    late_model: of the late layer; empty for the one that `make models` brings. log: the file of the ledger's events, its largest size in
+    bytes, and how many full ones are kept; None for none.
     """
 
     home: str
@@ -65,6 +70,7 @@ class Settings:
     scope: str | None
     off: bool
     late_model: str = ""
+    log: tuple[str, int, int] | None = None
 
 
 def load(*, url: str | None = None, profile: str | None = None, scope: str | None = None, max_bytes: int | str | None = None,
@@ -98,7 +104,21 @@ def load(*, url: str | None = None, profile: str | None = None, scope: str | Non
     return Settings(
         home, store_folder(place), env.get("HOME", ""), place, str(name), int(_amount(*size, _SIZES, "bytes, such as 500MB or 10GiB")),
         _amount(*age, _AGES, "seconds, or a time such as 12h or 30d"), boundary,
-        switched_off(env), late)
+        switched_off(env), late, _log(file.get("log", {}), env, home))
+
+
+def _log(table: Json, env: Mapping[str, str], home: str) -> tuple[str, int, int] | None:
+    if not isinstance(table, dict) or not table.keys() <= set(_LOG_KEYS) or not isinstance(table.get("path", ""), str):
+        raise ConfigError(f"[log] in {home}/config.toml holds {', '.join(_LOG_KEYS)}: a file, a size such as 10MB, a number of files")
+    files = table.get("files", LOG_FILES)
+    if not isinstance(files, int) or isinstance(files, bool) or not 0 <= files <= 1000:
+        raise ConfigError(f"[log] in {home}/config.toml: `files` is how many full files are kept, 0 to 1000, not {str(files)[:40]!r}")
+    size = int(_amount(table.get("max_bytes", LOG_BYTES), f"[log] max_bytes in {home}/config.toml", _SIZES, "bytes, such as 10MB"))
+    path = env.get("BYREF_LOG") or str(table.get("path", ""))
+    if not path or path.lower() in _OFF_WORDS:
+        return None
+    path = user_folder(env) + path[1:] if path.startswith("~/") else path
+    return os.path.join(home, path), size, files
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +168,7 @@ def told(variable: str, environ: Mapping[str, str] | None = None) -> str:
 def switched_off(environ: Mapping[str, str] | None = None) -> bool:
     """Whether BYREF=off makes `byref run` the bare command. Reads nothing else, so that no other setting can fail it."""
     env = os.environ if environ is None else environ
-    return env.get("BYREF", "").lower() in ("off", "0", "false", "no")
+    return env.get("BYREF", "").lower() in _OFF_WORDS
 
 
 def traced(environ: Mapping[str, str] | None = None) -> bool:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from byref.proxy.contracts import Clock, Event, Store
+    from byref.proxy.ledger.report import Report
 
 _TOGETHER = 200  # counts of one transaction: others wait for it, and a report that is stopped keeps those before
 COUNTED = ""  # the scope of counts: they belong to texts, whoever had them
@@ -37,3 +38,12 @@ def counted(store: Store, ledger: Sequence[Event], clock: Clock, *, again: bool,
         while some := list(islice(counts, _TOGETHER)):
             store.log(COUNTED, *some)
     return known
+
+
+def reported(store: Store, clock: Clock, scope: str | None, session: str | None, since: float, recount: bool, definition: int) -> Report:
+    """See `Gateway.report`."""
+    from byref.proxy.ledger.report import report, uncollected
+    with uncollected():
+        found = list(store.events(scope, since=since, session=session))
+        whole = scope is None and session is None and not since
+        return report(found, counts=counted(store, found, clock, again=recount, whole=whole), definition=definition)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from byref.proxy.errors import Miss
     from byref.proxy.indexing import Indexes
     from byref.proxy.intake import Output
+    from byref.proxy.ledger.log import EventLog
     from byref.proxy.ledger.report import Report
     from byref.proxy.reader import Found, Page
     from byref.proxy.rulebook import Rulebook
@@ -74,6 +75,10 @@ class Gateway:
         self._problems: set[str] = set()
         self._task: tuple[str, frozenset[str]] = ("", frozenset())
         self._indexes: Indexes | None = None
+        self._events: EventLog | None = None
+        if settings.log is not None and self._shared:
+            from byref.proxy.ledger.log import EventLog
+            self._events = EventLog(*settings.log, self.faults.add)
         try:
             self.store  # noqa: B018  a URL that cannot be used is told at once, a store that is down when it is needed
         except ConfigError:
@@ -215,6 +220,8 @@ class Gateway:
         if committed is not capture:
             held_still = repeatable(store, committed)
             return again(store, committed) if held_still else Captured(raws, _PASSED, "", call.exit_code, call.is_error, _GONE)
+        if self._events is not None:
+            self._events.note(session.scope, capture.events)
         self._note(session, mark, ref)
         if memory is not None:
             memory.add(store.tick(session.context), view.lines, terms)
@@ -283,9 +290,8 @@ class Gateway:
 
     def fetched(self, session: Session, page: Page) -> None:
         """Logs a second call. A store that cannot be written still answers."""
-        self._log(session.scope, lambda: events.fetched(
-            at=self.clock(), session=session.name, ref=page.ref, tool=page.tool, shape=page.shape, tokens=page.tokens,
-            size=len(page.data), address=page.address))
+        self._log(session.scope, lambda: events.fetched(at=self.clock(), session=session.name, ref=page.ref, tool=page.tool,
+                                                        shape=page.shape, tokens=page.tokens, size=len(page.data), address=page.address))
 
     def searched(self, session: Session, found: Found) -> None:
         """Logs a search. A store that cannot be written still answers."""
@@ -295,8 +301,7 @@ class Gateway:
 
     def missed(self, session: Session, fault: Miss) -> None:
         """Logs a second call that found nothing: it is a request all the same."""
-        self._log(session.scope, lambda: events.missed(
-            at=self.clock(), session=session.name, tokens=estimate(str(fault)), reason=fault.reason))
+        self._log(session.scope, lambda: events.missed(self.clock(), session.name, estimate(str(fault)), fault.reason))
 
     def compacted(self, session: Session) -> None:
         """What was shown in a session's context no longer counts, and its outputs are read no longer."""
@@ -305,9 +310,15 @@ class Gateway:
 
     def _log(self, scope: str, event: Callable[[], Event]) -> None:
         try:
-            self.store.log(scope, event())
+            self.log(scope, event())
         except (ByrefError, OSError) as fault:
             self.faults.add("log", fault)
+
+    def log(self, scope: str, *found: Event) -> None:
+        """Adds events to the ledger, and to the file of events where one is kept. Raises `StoreError`."""
+        self.store.log(scope, *found)
+        if self._events is not None:
+            self._events.note(scope, found)
 
     @property
     def indexes(self) -> Indexes:
@@ -327,8 +338,7 @@ class Gateway:
 
     def gc(self) -> Usage:
         """Applies age and quota now, in the store and in every layer. Returns what is left."""
-        usage = self.store.gc()
-        indexes = self._indexed()
+        usage, indexes = self.store.gc(), self._indexed()
         if indexes is None:
             return usage
         indexes.sweep()
@@ -346,6 +356,8 @@ class Gateway:
         finally:  # a store that could not end has let the output go all the same
             if indexes is not None and blobs:
                 indexes.forget(boundary, blobs, everywhere)
+            if self._events is not None:
+                self._events.purge(ref, None if everywhere else boundary)
         with self._lock:
             for calls in self._calls.values():
                 for mark in [mark for mark, former in calls.items() if former == ref]:
@@ -362,13 +374,8 @@ class Gateway:
         recount: tokens are counted first where a tokenizer is installed and the store still holds the text, instead of estimated.
         definition: tokens of our tools' definitions, where agents have them.
         """
-        from byref.proxy.counting import counted
-        from byref.proxy.ledger.report import report, uncollected
-        of = scope or self._fixed
-        with uncollected():
-            found = list(self.store.events(of, since=since, session=session))
-            whole = of is None and session is None and not since
-            return report(found, counts=counted(self.store, found, self.clock, again=recount, whole=whole), definition=definition)
+        from byref.proxy.counting import reported
+        return reported(self.store, self.clock, scope or self._fixed, session, since, recount, definition)
 
     def close(self) -> None:
         """Closes the store. Harmless when done twice."""

@@ -210,7 +210,7 @@ class Driver:
             if number in counted:
                 continue
             first = next(filter(None, (store.first(name, call) for call in spent.call_ids)), None)
-            store.log(conversation.scope, events.usage(
+            self.gateway.log(conversation.scope, events.usage(
                 at=self.gateway.clock(), session=name, ref=first.ref if first else "", tool=first.manifest.tool if first else "",
                 message=spent.message, numbers={**spent.numbers, "ours": 1}))  # with hooks come our tools
             counted.add(number)

@@ -70,7 +70,7 @@ def searched(*, at: float, session: str, tokens: int, hits: int, query: str = ""
     return Event("searched", at, session, "", "", "", {"tokens": tokens, "hits": hits} | keys | dict(times or {}), project(query)[:NOTE])
 
 
-def missed(*, at: float, session: str, tokens: int, reason: str) -> Event:
+def missed(at: float, session: str, tokens: int, reason: str) -> Event:
     """A second call that found nothing. What it asked for is not kept: it may be a ref that was purged, or anything at all."""
     return Event("missed", at, session, "", "", "", {"tokens": tokens}, reason)
 

@@ -162,3 +162,18 @@ def test_the_late_model_is_an_argument_a_variable_or_in_the_file(own_home: Path,
     assert config.load().late_model == "of-the-file"
     monkeypatch.setenv("BYREF_LATE_MODEL", "of-the-variable")
     assert config.load().late_model == "of-the-variable" and config.load(late_model="given").late_model == "given"
+
+
+def test_the_file_of_events_has_a_path_a_size_and_a_number_of_full_ones(tmp_path: Path) -> None:
+    env = {"BYREF_HOME": str(tmp_path), "HOME": "/home/me"}
+    assert config.load(environ=env).log is None
+    (tmp_path / "config.toml").write_text('[log]\npath = "~/byref.jsonl"\nmax_bytes = "1MB"\nfiles = 0\n')
+    assert config.load(environ=env).log == ("/home/me/byref.jsonl", 10**6, 0)
+    assert config.load(environ=env | {"BYREF_LOG": "OFF"}).log is None
+    assert config.load(environ=env | {"BYREF_LOG": "/tmp/e"}).log == ("/tmp/e", 10**6, 0)
+    (tmp_path / "config.toml").write_text('[log]\npath = "e.jsonl"\n')
+    assert config.load(environ=env).log == (f"{tmp_path}/e.jsonl", config.LOG_BYTES, config.LOG_FILES)
+    for wrong in ('log = "e"', "[log]\npath = 5", '[log]\nplace = "e"', '[log]\npath = "e"\nfiles = -1', '[log]\nmax_bytes = "no"'):
+        (tmp_path / "config.toml").write_text(wrong + "\n")
+        with pytest.raises(ConfigError, match="log"):
+            config.load(environ=env)

@@ -151,6 +151,6 @@ class Passage(Exchange):
     async def _logged(self, scope: str, event: Event) -> None:
         gateway = self.site.rewriter.gateway
         try:
-            await self.site.run(partial(gateway.store.log, scope, event))
+            await self.site.run(partial(gateway.log, scope, event))
         except (ByrefError, OSError) as fault:
             gateway.faults.add("llm usage", fault)
