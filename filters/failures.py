@@ -35,7 +35,7 @@ _STRONG = "(?im)" + "|".join((
     r"\b(?:connect(?:ion)?|gateway|lock(?: wait)?|operation|read|request|response) timeout\b",
     r"\bcertificate (?:problem|verify|signed by unknown)",
     r"\b[1-9]\d* (?:errors|failures|failing)\b|\b(?:errors|failures)\"?[:=] ?\"?[1-9]|\bnan detected|\bloss\W{1,3}nan\b|^FAILURES!",
-    r"^E   ", r"^(?:--- )?FAIL\b", r"✗|✖|✕|❌|💥|⛔|🛑|🚨|❗|^\s*× ", r"^not ok\b", r"^ *● \S.* › ",
+    r"^E   ", r"^(?:--- )?FAIL\b", r"✗|✖|✕|❌|💥|⛔|🛑|🚨|❗|^[ \t]*× ", r"^not ok\b", r"^ *● \S.* › ",
     r"^(?:\S+: )?\*\*\* ", r"^ ! \[(?:remote )?rejected\]|^! [A-Z]\w+[ .]", r"\bInvalid (?:read|write|free)\b",
     r"^[EF]\d{4} \d\d:\d\d",
     r"^(?:\d{4}-)?\d\d-\d\d \d\d:\d\d:\d\d\.\d+ +\d+ +\d+ [EF] ",  # logcat
@@ -52,7 +52,9 @@ _HARMLESS = "(?i)" + "|".join((
 # Each alternative starts where its first character can: that takes a third of the time of a plain list.
 _VOLATILE = re.compile(
     r"(?=[\d\[/])(?:"
-    r"\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)?|(?<!\S)\[\d+\]|\[\d{3,}\](?=:)|/tmp/\S+"
+    r"\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)?|(?<!\S)\[\d+\]|\[\d{3,}\](?=:)"
+    # of a temporary path what is made up for one run: below it, the files of a project may well lie
+    r"|/tmp/(?:[^\s/:]+/)*(?:\d+|[a-z]+-\d+|tmp[\w.-]{4,}|[^\s/:]*(?:\d{4}|[._-](?=[A-Za-z]*\d)[A-Za-z0-9]{6,10})[^\s/:]*)(?=[/:\s\"'),;]|$)"
     r"|\b(?:\d\d:\d\d:\d\d(?:[.,]\d+)?\b|0x[0-9a-f]{9,}\b|(?<=at )0x[0-9a-f]+\b|1\d{9}(?:\d{3})?\b"
     r"|\d+(?:\.\d+)? ?(?:ms|s|us|µs|ns|sec|seconds)\b))"
     r"|\b(?=[a-z0-9])(?:(?=[0-9a-f]{8})(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
@@ -73,6 +75,11 @@ _COUNTED = ("failed", "passed", "error", "warning")
 # A name that places a failure: two that differ in it are two, however many there are.
 _PLACED = re.compile(r"[\w/]\.\w{1,8}[:(]\d+|\bline \d+|::")
 _POSITION = re.compile(r"[ \t]+\d+:\d+[ \t]")  # line and column of a file that is named above
+_SPOT = r"[^\s()\[\]\"':]*[\w/]\.\w{1,8}(?::\d+|\(\d+|\"?,? line \d+)"
+# A line that says where: deeper below what it is of (rustc, miette, esbuild, a frame), or above it (OCaml, Biome, ShellCheck, Python).
+_BELOW = re.compile(rf"[ \t#][\W_]*(?:(?:at|on|in|from|File)\b\W*(?:\w+ )?)?(?:[^\s()]+ ?\(\W*(?:\w+:/*)?)?{_SPOT}")
+_ABOVE = re.compile(rf"([ \t]*)(?:In |(File \"))?{_SPOT}[\d:,)-]*(?:, (?:in|characters) \S+)?(?:\s+[\w@/.-]+){{0,3}}[\W_]*$")
+_NEAR = 3  # lines between a failure and such a line, at most
 _NUMBER = re.compile(r"\d+")
 _MANY_MASKS = 4  # lines from which a pass over all of them pays
 _TRACEBACK = "Traceback (most recent call last):"
@@ -182,8 +189,10 @@ def mark(units: Units, indexes: list[int]) -> None:
         indexes = sorted({*units.marked, *indexes})
     counted = {i for i in indexes if not _says_more(units, i)}
     units.marked, units.failing = indexes, len(counted)
-    for i, place, text in zip(indexes, _places(units, indexes), masks([units.texts[i] for i in indexes]), strict=True):
+    spots: dict[int, int] = {}
+    for i, (place, spot), text in zip(indexes, _places(units, indexes), masks([units.texts[i] for i in indexes]), strict=True):
         first.setdefault(text + place, []).append(i)
+        spots[i] = spot
     ordinary = alike(list(first)) if len(first) > _MANY else frozenset()
     for k, same in enumerate(first.values()):
         if same[0] in counted:
@@ -195,6 +204,8 @@ def mark(units: Units, indexes: list[int]) -> None:
                 _neighbours(units, i)
             for i in (same[0], same[-1]):
                 units.rank[i] = max(units.rank[i], MUST)
+                if spots[i] >= 0:
+                    units.rank[spots[i]] = max(units.rank[spots[i]], MUST)
 
 
 def _says_more(units: Units, i: int) -> bool:
@@ -207,23 +218,35 @@ def _says_more(units: Units, i: int) -> bool:
         i in units.ruled and "warn" in text.casefold())
 
 
-def _places(units: Units, indexes: list[int]) -> Iterator[str]:
-    """Where each of some failures is, as far as its line does not say it: its heading, the position under it, as rustc prints it, or
-    the file above it, as eslint does. Empty where it is not told. indexes: ascending."""
+def _places(units: Units, indexes: list[int]) -> Iterator[tuple[str, int]]:
+    """Where each of some failures is, as far as its line does not say it, and the unit that says so, -1 for none: its heading, the
+    position above or below it, or the file above it, as eslint prints it. Empty where it is not told. indexes: ascending."""
     texts, heads = units.texts, units.heads
     file, above = "", -1
     for i in indexes:
-        below = texts[i + 1].lstrip() if i + 1 < len(texts) else ""
         if heads is not None and heads[i]:
-            yield "\0" + heads[i]
-        elif below.startswith("--> "):
-            yield "\0" + below
+            yield "\0" + heads[i], -1
         elif _POSITION.match(texts[i]):
             file = next((texts[k] for k in range(i - 1, above, -1) if texts[k][:1] not in ("", " ", "\t")), file)
             above = i
-            yield "\0" + file
+            yield "\0" + file, -1
         else:
-            yield ""
+            k = -1 if _PLACED.search(texts[i]) else _said_beside(texts, i)
+            yield "\0" + texts[k].strip() if k >= 0 else "", k
+
+
+def _said_beside(texts: list[str], i: int) -> int:
+    """The line beside a failure that says where it is; -1 if there is none."""
+    for k in range(i + 1, min(i + _NEAR, len(texts))):
+        if _BELOW.match(texts[k]):
+            return k
+        if texts[k].strip(" \t|│┃║"):
+            break
+    for k in range(i - 1, max(-1, i - _NEAR - 1), -1):
+        found = _ABOVE.match(texts[k])
+        if found and (found[2] or texts[i].startswith(found[1])):
+            return k
+    return -1
 
 
 def alike(failures: list[str]) -> frozenset[int]:

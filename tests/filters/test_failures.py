@@ -53,7 +53,10 @@ def test_suspects_are_those_lines_that_are_failures_wherever_characters_are_wide
     ("object <A at 0x7f6b0c51a3d0>", "object <A at 0x7f6b0c51b3d0>"),
     ("commit 9fceb02d0ae598e95dc970b74767f19372d61af8", "commit 1fceb02d0ae598e95dc970b74767f19372d61af9"),
     ("sshd[2417]: error: x", "sshd[31217]: error: x"), ("pid 12 died", "pid 9999 died"), ("took 12 ms", "took 3.5 ms"),
-    ("/tmp/a1/x lost", "/tmp/b2/y lost"),
+    ("/tmp/tmpk3x9q2ab/x lost", "/tmp/tmp8fj2abcd/x lost"), ("/tmp/TestFetch001507069464/001/x lost", "/tmp/TestFetch997/002/x lost"),
+    ("/tmp/go-build1343071420/b087/a.test died", "/tmp/go-build3315821582/b087/a.test died"),
+    ("in /tmp/a.rT5xQ2, x", "in /tmp/a.k3LmN8, x"),
+    ("/tmp/pytest-of-me/pytest-12/db: locked", "/tmp/pytest-of-me/pytest-13/db: locked"),
     ("at 1767225600 x", "at 1767225999 x"), ("from 10.0.0.1 port 51234 x", "from 10.0.0.1 port 40001 x"),
 ])
 def test_times_ids_and_addresses_make_no_difference(one: str, other: str) -> None:
@@ -66,6 +69,8 @@ def test_times_ids_and_addresses_make_no_difference(one: str, other: str) -> Non
     ("spec.containers[0]: Required value", "spec.containers[1]: Required value"), ("error 0x80070005", "error 0x80070002"),
     ("E0308", "E0309"),
     ("cannot bind port 8080", "cannot bind port 8081"), ("exit code 1", "exit code 2"), ("HTTP 404", "HTTP 500"), ("item 12", "item 13"),
+    ("/tmp/work/a.py:3: error: x", "/tmp/work/a.py:4: error: x"), ("/tmp/work/a.c:3:1: error: x", "/tmp/work/b.c:3:1: error: x"),
+    ("/tmp/tmp8fj2abcd/app/a.go:3:1: x", "/tmp/tmp8fj2abcd/app/a.go:4:1: x"), ("open /tmp/x/a.json: failed", "open /tmp/x/b.json: failed"),
     ("expected 3 got 4", "expected 3 got 5"), ("v1.2.3 is broken", "v1.2.4 is broken"), ("host 10.0.0.1 refused", "host 10.0.0.2 refused"),
 ])
 def test_other_numbers_do(one: str, other: str) -> None:
@@ -115,6 +120,41 @@ def test_two_reports_of_one_text_at_two_places_are_two_failures() -> None:
     cut.heads = ["a.c:", "b.c:", "b.c:"]
     mark(cut, [0, 1, 2])
     assert cut.failures == {0: 1, 1: 1}
+
+
+@pytest.mark.parametrize(("said", "lines"), [
+    ("miette", ["  × eslint(no-debugger): not allowed", "   ╭─[src/a{}.js:3:5]", " 3 │ debugger;", "   ╰────", ""]),
+    ("codespan", ["error: Unknown variable", "  ┌─ /home/d/a{}.gleam:3:5", "  │", ""]),
+    ("esbuild", ['✘ [ERROR] Could not resolve "./gone"', "", "    src/a{}.ts:3:7:", "      3 │ import x", ""]),
+    ("terraform", ["Error: Unsupported argument", "", "  on a{}.tf line 3:", "   3:   size = 1", ""]),
+    ("a frame", ["Error: socket hang up", "    at connect (/srv/a{}.js:3:5)", ""]),
+    ("a module's frame", ["Error: socket hang up", "    at async connect (file:///srv/a{}.mjs:3:5)", ""]),
+    ("a Java frame", ["java.io.IOException: gone", "\tat com.x.A{0}.f(A{0}.java:3)", ""]),
+    ("TAP", ["#   Failed test 'x'", "#   at t/a{}.t line 3."]),
+    ("OCaml", ['File "lib/a{}.ml", line 3, characters 5-9:', "3 | let x = foo in", "            ^^^", "Error: Unbound value foo"]),
+    ("Biome", ["src/a{}.js:3:5 lint/suspicious/noDoubleEquals  FIXABLE  ━━━━", "", "  × Using == may be unsafe.", ""]),
+    ("Svelte", ["/home/d/A{}.svelte:3:5", "Error: Cannot find name 'foo'. (ts)", ""]),
+    ("ShellCheck", ["In a{}.sh line 3:", "if [ $x == 1 ];", "     ^-- SC2086 (error): Double quote."]),
+    ("Python", ['  File "/app/a{}.py", line 3, in run', "    total = d['x']", "KeyError: 'x'", "12:00 next"]),
+])
+def test_where_a_failure_is_may_stand_beside_its_line_and_stands_with_it(said: str, lines: list[str]) -> None:
+    texts = [line.format(k) for k in (1, 2, 3, 2) for line in lines]
+    cut = units(texts)
+    mark(cut, suspects(texts))
+    assert cut.failing == 4 and len(cut.failures) == 3, f"{said}: those at one place are one"
+    named = [level for row, level in zip(texts, cut.rank, strict=True) if any(f"{k}." in row for k in (1, 2, 3))]
+    assert min(named) == MUST
+
+
+def test_a_line_that_a_program_logged_before_a_failure_is_no_place() -> None:
+    texts = [row for k in range(3) for row in (f"12:0{k} INFO a{k}.py:{k} started the job", "ERROR no route to host", "done")]
+    cut = units(texts)
+    mark(cut, suspects(texts))
+    assert len(cut.failures) == 1
+
+
+def test_a_blank_line_before_a_failure_is_none() -> None:
+    assert suspects(["fine", "", "", "  × not allowed"]) == [3]
 
 
 def test_the_indented_lines_around_a_failure_come_along_and_no_others() -> None:

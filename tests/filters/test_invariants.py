@@ -307,7 +307,7 @@ def test_each_distinct_failure_stands_and_the_exit_code(kind: str, profile: str)
     "ERROR at 0x7f3{d}a0", "ERROR in <Pool object at 0x7f6b0c51{d}3d0>",
     "ERROR pid={d}417 worker died", "sshd[2{d}17]: error: no more sessions", "Failed login from 10.0.0.9 port 5{d}112",
     "[{d}31] FATAL: out of memory", "Nov  {d} 10:11:1{d} host app: error: disk full", "ERROR took {d}17 ms",
-    "fatal: /tmp/x{d}/lock: no such file",
+    "fatal: /tmp/tmpq7x{d}w2e/lock: no such file",
 ])
 def test_failures_that_differ_in_volatile_fields_are_one_with_count_and_both_ends(one: str) -> None:
     rows = [row for i in range(8) for row in (*NOISE[i * 100:i * 100 + 100], one.format(d=i + 1))]
