@@ -97,7 +97,8 @@ def rows_of(path: str) -> list[Row]:
                 found.append(Row(str(row["method"]), str(row["id"]), str(row["tag"]), ranked,
                                  float(spent) if isinstance(spent, (int, float)) else 0.0))
         except (ValueError, KeyError):
-            raise Invalid(f"{path}:{number} is no line of a run: make one with `byref bench run QUESTIONS --out {path}`") from None
+            raise Invalid(f"{path}:{number} is no line of a run: `byref bench run QUESTIONS FILE... --out RUN` writes one, to a file of "
+                          "its own") from None
     return found
 
 
@@ -155,13 +156,16 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     if args.what == "score":
-        say(score([row for path in args.runs for row in rows_of(path)]))
+        for path in args.runs:
+            say((f"{path}\n\n" if len(args.runs) > 1 else "") + score(rows_of(path)) + ("\n" if len(args.runs) > 1 else ""))
         return 0
     if args.what == "compare":
         return _compare(*args.runs)
     if args.timebox < 1:
         raise ConfigError("--timebox is a number of milliseconds, 1 or more")
     questions = read(args.questions)
+    if args.out and Path(args.out).exists() and Path(args.out).samefile(args.questions):
+        raise ConfigError("--out names the file of the questions; a run goes to a file of its own")
     if args.files:
         gateway, session, names = filled(args.files)
     else:

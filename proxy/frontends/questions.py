@@ -58,6 +58,12 @@ def read(path: str) -> list[Question]:
             found.append(_question(line, f"{path}:{number}", str(number)))
     if not found:
         raise Invalid(f"{path} holds no question")
+    known: set[str] = set()
+    for question in found:
+        if question.id in known:
+            raise Invalid(f"{path}: two questions have the id {question.id[:40]!r}, by which runs are compared; without one it is the line's "
+                          "number")
+        known.add(question.id)
     return found
 
 

@@ -36,6 +36,8 @@ def test_a_run_is_scored_by_method_and_tag_and_kept(byref, world):
     assert "| all | 3 | +" in told and " to +" in told
     same = byref("bench", "compare", f"{world}/run.jsonl", f"{world}/run.jsonl").stdout.decode()
     assert same.count("| all | 3 | +0.000 (+0.000 to +0.000) |") == 2, "two methods, each beside itself"
+    twice = byref("bench", "score", str(world / "run.jsonl"), str(world / "run.jsonl")).stdout.decode()
+    assert twice.count(f"{world}/run.jsonl\n") == 2 and twice.count("| cascade | all | 3 |") == 2, "runs are not added up"
 
 
 def test_what_this_project_holds_can_be_asked_too(byref, ref, tmp_path):
@@ -51,6 +53,8 @@ def test_what_is_missing_is_told(byref, world):
     assert done.returncode == 2 and b"no output 'none.log'" in done.stderr
     done = byref("bench", "score", str(world / "q.jsonl"))
     assert done.returncode == 2 and b"q.jsonl:1 is no line of a run" in done.stderr
+    done = byref("bench", "run", str(world / "q.jsonl"), str(world / "logs"), "--out", str(world / "q.jsonl"))
+    assert done.returncode == 2 and b"a file of its own" in done.stderr and b"none.log" in (world / "q.jsonl").read_bytes()
 
 
 def test_methods_are_the_profiles_and_each_layer_of_the_folder():

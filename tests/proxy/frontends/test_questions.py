@@ -53,6 +53,12 @@ def test_a_question_that_is_none_is_told_with_its_line(tmp_path: Path, line: str
     assert told in str(fault.value)
 
 
+def test_two_questions_with_one_id_are_refused_since_runs_are_compared_by_it(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text('{"id": "2", "query": "a", "gold": ["x"]}\n{"query": "b", "gold": ["x"]}\n')
+    with pytest.raises(Invalid, match="two questions have the id '2'"):
+        read(str(tmp_path / "q"))
+
+
 def test_a_place_in_an_output_that_is_not_there_is_told() -> None:
     with pytest.raises(Invalid, match=r"no output 'other\.log' was given; there are logs/build\.log"):
         refs_of(Gold("other.log"), NAMES)
