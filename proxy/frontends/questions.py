@@ -61,8 +61,8 @@ def read(path: str) -> list[Question]:
     known: set[str] = set()
     for question in found:
         if question.id in known:
-            raise Invalid(f"{path}: two questions have the id {question.id[:40]!r}, by which runs are compared; without one it is the line's "
-                          "number")
+            raise Invalid(f"{path}: two questions have the id {question.id[:40]!r}, by which runs are compared; without one it is "
+                          "the line's number")
         known.add(question.id)
     return found
 
