@@ -141,9 +141,10 @@ class Passage(Exchange):
     def cost(self, spent: Spent | None) -> None:
         """Notes what an answer cost. One without an id counts for itself."""
         if spent is not None and self.made is not None:
+            ours = {"ours": 1} if self.made.answerer is not None else {}
             self._log(self.made, events.usage(
                 at=self.site.rewriter.gateway.clock(), session=self.made.session, ref="", tool="",
-                message=spent.message or os.urandom(16).hex(), numbers=spent.numbers))
+                message=spent.message or os.urandom(16).hex(), numbers={**spent.numbers, **ours}))
 
     def _log(self, made: rewriting.Rewritten, event: Event) -> None:
         self.site.later(self._logged(made.scope or self.site.rewriter.scope, event))

@@ -68,7 +68,7 @@ def test_a_call_of_fetch_is_answered_and_the_client_sees_one_answer(play: Play, 
         assert [sent[0].count(name) for name in (b'"byref_fetch"', b'"byref_search"', b'"byref_status"')] == [1, 1, 0]
         fetched, found = results(api, sent[1])["u1"], results(api, sent[2])["u2"]
         assert fetched == "".join(LOG.splitlines(True)[99:101]) and "ERROR: cannot link beacon" in found
-        assert len(await client.spent(3)) == 3
+        assert [spent["ours"] for spent in await client.spent(3)] == [1, 1, 1], "each request carried the definitions of our tools"
         grown(dialog, body, ["Let me look. ", "It linked 163.o before."], [])
         await client.ask(PATHS[api], dialog.body(stream=stream, store=False))
         restored = provider.last
