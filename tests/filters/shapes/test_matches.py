@@ -34,6 +34,35 @@ def test_a_path_stands_once_above_its_matches() -> None:
     assert shown.text.count("src/part_3/module.py") == 1 and "8:    value_3_8 = compute(total_8)" in shown.lines
 
 
+@pytest.mark.parametrize(("command", "form"), [
+    ("grep -rn value docs", "docs/old notes/part {f}.md:{n}:the value_{n}"),
+    ("grep -rn value docs", "docs/2026-05-04-{f}/part.md:{n}:the value_{n}"),
+    ("findstr /s /n value *.cs", "C:\\src\\old notes\\part{f}.cs:{n}:the value_{n}\r"),
+])
+def test_a_path_may_have_blanks_and_dates(command: str, form: str) -> None:
+    raw = found(40, 12, form)
+    shown = check(look(raw, command.replace("findstr", "rg"), budget=300))
+    paths = {line.partition(":1:")[0] for line in raw.splitlines() if ":1:" in line}
+    assert shown.view.head.endswith(" of 480 matches»\n") and len(paths) == 40
+    assert [path for path in sorted(paths) if path not in shown.text] == []
+
+
+def test_each_file_that_stands_above_its_matches_shows_the_first_of_them() -> None:
+    raw = "\n".join(f"src/m{f}.py\n" + "".join(f"{n + f}:    value_{f}_{n}\n" for n in range(30)) for f in range(40))
+    shown = check(look(raw, "rg -n --heading value", budget=300))
+    assert shown.view.head.endswith(" of 1200 matches»\n")
+    for f in range(40):
+        at = shown.lines.index(f"src/m{f}.py")
+        assert shown.lines[at + 1] == f"{f}:    value_{f}_0"
+
+
+def test_of_a_file_whose_context_comes_first_the_match_stands() -> None:
+    raw = "".join(f"svc-{f}/m{f}.py-{n}-before\nsvc-{f}/m{f}.py:{n + 1}:value {f}_{n}\nsvc-{f}/m{f}.py-{n + 2}-after\n--\n"
+                  for f in range(30) for n in range(3, 60, 5))
+    shown = check(look(raw, "grep -rn -C1 value .", budget=300))
+    assert [f for f in range(30) if f"value {f}_3" not in shown.text] == []
+
+
 def test_matches_are_counted_not_lines() -> None:
     raw = "".join(f"src/m{f}.py-{n}-before\nsrc/m{f}.py:{n + 1}:value of the day {f * n}\nsrc/m{f}.py-{n + 2}-after\n--\n"
                   for f in range(40) for n in range(3, 40, 5))
