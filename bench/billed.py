@@ -132,8 +132,8 @@ def rewritten(every: Sequence[Billed]) -> str:
     mean = statistics.fmean(one.bill["write"] for one in every)
     half = len(every) // 2
     spread = statistics.pstdev(off) / mean
-    return (f"Eight conversations wrote {sum(twice) / mean / len(every):.1%} of all on top of what the typical one would have: a cache that "
-            f"let a prefix go. One conversation is off by {spread:.0%} of the mean (standard deviation), so a half of {half} by "
+    return (f"Eight conversations wrote {sum(twice) / mean / len(every):.1%} of all on top of what the typical one would have: a cache "
+            f"that let a prefix go. One conversation is off by {spread:.0%} of the mean (standard deviation), so a half of {half} by "
             f"{spread * (2 / half) ** 0.5:.1%} from what the other half says, whatever the two constants are.")
 
 
