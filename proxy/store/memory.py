@@ -5,6 +5,7 @@ from _thread import RLock
 
 from byref.proxy.contracts import Blob, Capture, Event, Output, Usage, Verified, View
 from byref.proxy.errors import Collision, Evicted, Expired, StoreError, StoreFull, Unknown
+from byref.proxy.store.collecting import Collector
 from byref.proxy.store.memo import ROW, MemoCall, first_of, newest_gaps, texts_to_keep
 from byref.proxy.store.rerun import rerun
 from byref.proxy.store.source import BytesSource
@@ -14,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from byref.proxy.contracts import Buffer, Clock, Gap, Manifest, Source
+    from byref.proxy.contracts import Clock, Gap, Manifest, Source
 
 ROWS, MEMO = 10, 4  # tombstones and events may each take up a tenth of a quota that is used up, calls with their views a quarter
 
@@ -40,6 +41,7 @@ class MemoryStore:
         self._clock, self._lock, self._closed = clock, RLock(), False
         self._blobs: dict[str, bytes] = {}
         self._pending: dict[str, bytes] = {}
+        self._sound: dict[str, bytes] = {}
         self._outputs: dict[tuple[str, str], _Held] = {}
         self._gone: dict[tuple[str, str], tuple[str, str]] = {}
         self._calls: dict[str, list[MemoCall]] = {}
@@ -52,8 +54,8 @@ class MemoryStore:
 
     # blobs
 
-    def writer(self) -> _Writer:
-        return _Writer(self)
+    def writer(self) -> Collector:
+        return Collector(self.put, self.max_bytes)
 
     def put(self, data: bytes) -> Blob:
         """Takes bytes in under their hash; until an output refers to them, only this store object knows them."""
@@ -72,7 +74,13 @@ class MemoryStore:
             data = self._blobs.get(digest, self._pending.get(digest))
         if data is None:
             raise Unknown(digest)
-        return BytesSource(data, digest)
+        if self._sound.get(digest) is data:  # bytes do not change: those that were hashed once need it no more
+            return BytesSource(data)
+        source = BytesSource(data, digest)
+        with self._lock:
+            if self._blobs.get(digest) is data:
+                self._sound[digest] = data
+        return source
 
     # captures
 
@@ -271,6 +279,7 @@ class MemoryStore:
             if not self._uses[name]:
                 del self._uses[name]
                 self._bytes -= len(self._blobs.pop(name))
+                self._sound.pop(name, None)
 
     def _make_room(self, keep: tuple[str, str] | None) -> None:
         if self._held_bytes() <= self.max_bytes:
@@ -375,26 +384,3 @@ class MemoryStore:
 def _noteless(event: Event, ref: str) -> Event:
     from byref.proxy.contracts import Event
     return Event(event.kind, event.at, event.session, ref, event.tool, event.shape, event.numbers)
-
-
-class _Writer:
-    """Collects the bytes of one part."""
-
-    def __init__(self, store: MemoryStore) -> None:
-        self._store, self._data = store, bytearray()
-        self._blob: Blob | None = None
-
-    def write(self, data: Buffer) -> None:
-        if len(self._data) + len(data) > self._store.max_bytes:
-            self.abort()
-            raise StoreFull(f"the output is more than the whole store may hold ({self._store.max_bytes} bytes)")
-        self._data += data
-
-    def finish(self) -> Blob:
-        if self._blob is None:
-            self._blob = self._store.put(bytes(self._data))
-            self._data = bytearray()
-        return self._blob
-
-    def abort(self) -> None:
-        self._data = bytearray()

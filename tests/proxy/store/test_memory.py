@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from byref.proxy.contracts import Store
-from byref.proxy.errors import Unknown
+from byref.proxy.errors import Corrupt, Unknown
 from byref.proxy.store import open_store
 from conformance.captures import SCOPE, Factory, keep
 from conformance.retention import RetentionSuite
@@ -34,5 +34,9 @@ def test_damage_in_memory_is_found() -> None:
     store = memory()
     ref = keep(store, b"good\n")
     digest = store.resolve(SCOPE, ref).manifest.parts[0].blob.digest
+    assert store.open(digest).read() == b"good\n" == store.open(digest).read()
     store._blobs[digest] = b"evil\n"  # type: ignore[attr-defined]
+    for _ in range(2):
+        with pytest.raises(Corrupt):
+            store.open(digest).read()
     assert [name for name, _ in store.verify().damaged] == [digest]
