@@ -14,9 +14,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from byref.proxy.ledger.tables import Table
 
-# o200k tokens of the definitions of fetch, search and status, as an agent's requests carry them. tests/proxy/frontends/test_report.py
-# counts them: a tokenizer takes half a second to load, a third of the report.
-DEFINITION = 462
+# o200k tokens of what an agent's requests carry of us: the definitions of fetch, search and status, what the server says of itself, and
+# the skill's name and description. tests/proxy/frontends/test_report.py counts them: a tokenizer takes half a second to load.
+DEFINITION = 538
 _EVENT = ("kind", "at", "session", "ref", "tool", "shape", "numbers", "note")
 
 

@@ -5,7 +5,9 @@ import json
 
 import pytest
 
+from byref.adapters.harnesses import claude_code
 from byref.proxy.frontends.report import DEFINITION
+from byref.proxy.frontends.wrap.declared import instructions
 from byref.proxy.frontends.wrap.own import TOOLS
 from byref.proxy.ledger.counter import token_counter
 
@@ -49,7 +51,9 @@ def test_definitions_are_counted_as_requests_carry_them():
     if not counter.exact:
         pytest.skip("no tokenizer: the extra `count` is not installed")
     shown = [{name: tool[name] for name in ("name", "description", "inputSchema")} for tool in TOOLS]
-    assert counter.count([json.dumps(shown, ensure_ascii=False, separators=(",", ":"))]) == [DEFINITION]
+    skill = claude_code.SKILL.split("---\n")[1]
+    texts = [json.dumps(shown, ensure_ascii=False, separators=(",", ":")), instructions(None), skill]
+    assert sum(counter.count(texts)) == DEFINITION
     assert DEFINITION <= 700, "DESIGN: all three tools take at most 700 tokens"
 
 
