@@ -122,7 +122,7 @@ SECTIONS = (
              Figure("typing errors, MRR@10", r"^(?:cheap|search) +typo +\S+ +\S+ +(\S+)", 0.90, more=True, ratio=True),
              Figure("Cranfield, nDCG@10 in times of bm25s",
                     r"^cheap +cranfield +\S+ +\S+ +\S+ +(\S+)(?:.*\n)*?bm25s +cranfield +\S+ +\S+ +\S+ +(\S+)", 1, more=True, ratio=True)),
-            commands=("search cheap bm25s",), full=("",)),
+            commands=("cheap bm25s", "search --tag paraphrase --tag identifier --tag typo --tag language"), full=("",)),
     Section("speed", "Speed of search", SEARCH,
             "Text and patterns over captured outputs, words over 10,000 outputs, the first search over a fresh output, and building an "
             "index. Beside it: `bytes.find` and RE2 over the same bytes in memory, `rg` over a file, plain bm25s over the same chunks.",
