@@ -1,7 +1,7 @@
 """OpenCode: its database `opencode.db`, or a session as `opencode export` writes it: messages of parts.
 
 A tool's part holds the call and what came of it. A message of the user with a part `compaction` asks for a summary, whose answer begins a
-new context. A sub-agent is a session of its own.
+new context. A sub-agent is a session of its own, and so is a fork; what a fork copied counts once.
 """
 from __future__ import annotations
 
@@ -82,7 +82,8 @@ def sessions(rows: Rows) -> Iterator[Trajectory]:
             if not isinstance(about, dict) or not isinstance(parts, list) or len(objects(parts)) < len(parts):
                 rows.odd(where, "a message or a part of it that is no object is not read")
             about = about if isinstance(about, dict) else {}
-            _message(transcript, about, objects(parts), rows, where)
+            if about.get("role") != "assistant" or _first(about, objects(parts), rows):
+                _message(transcript, about, objects(parts), rows, where)
             if about.get("role") == "assistant" and (about.get("summary") is True or about.get("mode") == "compaction"):
                 yield from filled([transcript])
                 number += 1
@@ -90,6 +91,13 @@ def sessions(rows: Rows) -> Iterator[Trajectory]:
                 transcript.model = model
                 transcript.told("\n".join(filter(None, (word(part, "text") for part in objects(parts)))))
         yield from filled([transcript])
+
+
+def _first(about: dict[str, Json], parts: list[dict[str, Json]], rows: Rows) -> bool:
+    """Whether no session so far held this answer: a fork has all that came before it once more, under other ids, with the times it had."""
+    if not isinstance(about.get("time"), dict):
+        return True
+    return rows.first(json.dumps([about["time"], about.get("tokens"), [word(part, "type", "callID") + word(part, "text") for part in parts]]))
 
 
 def _message(transcript: Transcript, about: dict[str, Json], parts: list[dict[str, Json]], rows: Rows, where: str) -> None:

@@ -87,6 +87,19 @@ def test_the_database_is_read_session_by_session_and_stays_as_it_is(tmp_path: Pa
                     " session ses_1: a part of the type 'hologram' is not known here, and not read"]
 
 
+def test_what_a_fork_copied_counts_once(tmp_path: Path) -> None:
+    def at(second: int, key: str, call: str) -> Json:
+        return answered(key, step("Now.", tool(call, "completed", output=call)), time={"created": second, "completed": second + 1})
+    new = at(3, "m9", "new")
+    rows: list[Json] = [{"info": {"id": "ses_1"}, "messages": [asked("mend"), at(1, "m1", "one"), at(2, "m2", "two")]},
+                        {"info": {"id": "ses_2"}, "messages": [asked("mend"), at(1, "m7", "one"), at(2, "m8", "two"), new]}]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found, told = read(tmp_path / "a.jsonl")
+    assert [(one.id, one.task, [turn.output for turn in one.turns]) for one in found] == [
+        ("ses_1", "mend", ["one", "two"]), ("ses_2", "mend", ["new"])] and told == []
+    assert [one.usage.requests for one in found if one.usage] == [2, 1]
+
+
 def test_a_database_of_another_program_and_half_of_one_are_told(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "other.db") as made:
         made.execute("CREATE TABLE a (b)")
