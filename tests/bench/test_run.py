@@ -14,6 +14,7 @@ SCRIPTS = {
     "dashboard": 'print("left out: needs Chromium and Playwright")',
     "es1": 'import os, sys\nprint("not measured: no " + os.getcwd() + "/recordings", file=sys.stderr)',
     "views": 'print("half")\nraise RuntimeError("no disk")',
+    "reverse": 'import sys\nprint("all well so far")\nsys.exit("7 of 200 had no ref")',
     "speed": 'import time\nprint("begun", flush=True)\ntime.sleep(600)',
     "knobs": 'raise SystemExit("never called without --full")',
     "young": '"""What a new one measures.\n\nMore.\n"""\nprint("42 things")',
@@ -44,15 +45,15 @@ def called(run: ModuleType, monkeypatch: pytest.MonkeyPatch, *words: str) -> int
 
 def test_all_that_can_be_measured_is_written_and_a_failure_is_the_exit_code(
         run: ModuleType, page: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(run, "LONGEST", 1.0)
+    monkeypatch.setattr(run, "LONGEST", 3.0)
     assert called(run, monkeypatch, "--write") == 1
     text, said = page.read_text(), capfd.readouterr()
     assert "| an empty event, in times of Python's start | 1.50 | ≤ 2 | met |" in text
     assert "| all chunks, p50 | 11 ms | ≤ 10 | **missed** |" in text, "a missed bar is a result"
     assert OLD in text and "half" not in text, "what failed keeps the section that it had"
     assert "### young\n\nWhat a new one measures." in text and "42 things" in text
-    for line in ("views: failed: RuntimeError: no disk", "speed: failed: ended with -9", "es1: not measured: no ./recordings",
-                 "dashboard: left out: needs Chromium and Playwright", "knobs: part of --full",
+    for line in ("views: failed: RuntimeError: no disk", "reverse: failed: 7 of 200 had no ref", "es1: not measured: no ./recordings",
+                 "speed: failed: ended with -9", "dashboard: left out: needs Chromium and Playwright", "knobs: part of --full",
                  "peers: no no/python: make peers sets it up"):
         assert line in said.out and f"- Left out, and older where it stands below: {line}" in text
     assert "bars missed:\n  nearest: | all chunks" in said.out and "RuntimeError: no disk" in said.err
