@@ -58,6 +58,8 @@ export function plot(id, title, names) {
       fill(rows, cells);
       canvas.setAttribute("aria-label", `${title}: ${label} The table below holds the same figures.`);
       frame.style.height = `${height}rem`;
+      frame.hidden = !config;
+      if (!config) return undefined;
       let Chart = null;
       try {
         Chart = await load();
@@ -65,8 +67,6 @@ export function plot(id, title, names) {
         frame.hidden = true;
         return notice(fault.message);
       }
-      frame.hidden = !config;
-      if (!config) return undefined;
       if (!chart) chart = new Chart(canvas, config);
       else {
         chart.options = config.options;

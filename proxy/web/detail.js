@@ -37,7 +37,7 @@ function box(scope, ref, at, part, close) {
     if (encoding && held === page.size) text.replaceChildren();
     text.append(visible(page.text));
     const size = page.total ? `${held} of ${page.total} bytes` : `${held} bytes`;
-    said.textContent = [page.address || at, size, page.note].filter(Boolean).join(" · ");
+    said.textContent = [at, size, page.note].filter(Boolean).join(" · ");
     more.hidden = !cursor;
     coded.hidden = !page.binary || Boolean(encoding);
     more.onclick = () => load(encoding);

@@ -149,7 +149,7 @@ function leave(back = true) {
 
 const reload = () => {
   leave(false);
-  return scope() ? outputs.reload(scope(), session(), open) : undefined;
+  return scope() ? outputs.reload(scope(), session(), open) : outputs.empty();
 };
 
 // keys
@@ -255,11 +255,17 @@ for (const name of TABS) $(`tab-${name}`).onclick = () => choose(name);
 document.addEventListener("keydown", keys);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 theme(localStorage.getItem("theme") || "system");
-attempt(async () => {
-  await enter();
-  await overview();
-  await reload();
-}).finally(() => {
+
+const begin = () =>
+  attempt(async () => {
+    await enter();
+    notice("", "daemon");
+    await overview();
+    await reload();
+  });
+
+addEventListener("hashchange", () => location.hash.length > 30 && begin()); // a new entry in the tab of a former one
+begin().finally(() => {
   setTimeout(live, LIVE);
   counting();
 });

@@ -50,10 +50,22 @@ class Site:
             return gateway.session(session, scope=scope).capture(tool="shell", args={"command": command}, output=output, **more)
 
 
+def fresh(browser: Any) -> Any:
+    """A page whose clock can be put forward."""
+    one = browser.new_page()
+    one.clock.install()
+    return one
+
+
+def soon(page: Any) -> None:
+    """Puts the page's clock forward to when it looks again."""
+    page.clock.fast_forward(10_000)
+
+
 @contextmanager
 def watched(browser: Any, site: Site) -> Iterator[Any]:
     """The dashboard of a site, open. Afterwards: nobody else was asked, the console holds no error, and no text became markup."""
-    one, asked, said = browser.new_page(), [], []
+    one, asked, said = fresh(browser), [], []
     one.on("request", lambda request: asked.append(request.url))
     one.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
     one.on("pageerror", lambda fault: said.append(str(fault)))

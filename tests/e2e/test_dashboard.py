@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from e2e.dashboards import OTHER, SCOPE, Site, focused, row, watched
+from e2e.dashboards import OTHER, SCOPE, Site, focused, row, soon, watched
 
 pytestmark = pytest.mark.xdist_group("dashboard")
 STEPS = "".join(f"step {n}: value {n * 7919 % 1009}\n" for n in range(3000))
@@ -180,6 +180,7 @@ def test_outputs_come_page_by_page_and_by_project_and_session(page: Any) -> None
 
 def test_what_is_captured_now_comes_to_the_top_by_itself(site: Filled, page: Any) -> None:
     made = site.capture("just now", "new\n")
+    soon(page)
     page.locator("#list li:first-child", has_text="just now").wait_for()
     with site.open() as gateway:
         gateway.session("first", scope=SCOPE).purge(made.ref)

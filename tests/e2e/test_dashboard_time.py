@@ -53,7 +53,7 @@ def test_a_search_shows_when_each_layer_was_through_and_what_stood_by_then(page:
         page.locator(f"#{figure} summary").click()
     told = rows(page, "#by-layer")
     asked = {line[0] for line in rows(page, "#story > .scroll") if line[1] != "skipped"}
-    assert {line[0] for line in told} == asked and {"text", "bm25"} <= asked
+    assert {line[0] for line in told} == asked and {"text", "names"} <= asked
     data = page.evaluate(CHART, "by-layer")
     assert [label.partition(" · ")[0] for label in data["labels"]] == [line[0] for line in told]
     ends = [end for _, end in data["datasets"][0]["data"]]
@@ -82,7 +82,8 @@ def test_a_search_is_measured_in_growing_timeboxes(page: Any) -> None:
 def test_a_search_that_finds_nothing_has_no_curve_and_says_so(page: Any) -> None:
     search(page, "/nothing_like_it_qz[xy]/")
     page.locator("#anytime", has_text="Nothing was found").wait_for()
-    assert page.locator("#anytime canvas").is_hidden() and page.locator(".hit").count() == 0
+    page.locator("#anytime canvas").wait_for(state="hidden")
+    assert page.locator(".hit").count() == 0
     assert page.locator("#weights").is_hidden(), "a pattern has no words"
 
 
@@ -125,7 +126,7 @@ def test_recorded_searches_have_a_median_with_quartiles_and_can_be_measured_agai
     lower, upper, median = [[point["y"] for point in one["data"]] for one in page.evaluate(CHART, "many")["datasets"]]
     assert all(low <= half <= high for low, half, high in zip(lower, median, upper, strict=True))
     assert median[0] <= median[-1] == 100
-    assert {line[0] for line in rows(page, "#many-searches > .scroll")} >= {"text", "bm25"}
+    assert {line[0] for line in rows(page, "#many-searches > .scroll")} >= {"text", "names"}
     page.locator("#again").click()
     page.locator("#many-searches [role=status]", has_text="queries measured").wait_for()
     assert len(page.evaluate(CHART, "many")["datasets"]) == 6

@@ -163,6 +163,33 @@ def test_the_page_needs_no_other_site_and_no_script_within_it():
     assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=|javascript:", page)
 
 
+def luminance(colour: str) -> float:
+    """Relative luminance, as WCAG 2.2 defines it."""
+    digits = colour.strip("#")
+    values = [int(digits[at:at + 2], 16) / 255 for at in (0, 2, 4)] if len(digits) == 6 else [int(one * 2, 16) / 255 for one in digits]
+    red, green, blue = (value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in values)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def test_colours_can_be_told_apart_in_both_themes():
+    """WCAG 2.2: text 4.5 to 1 on what is behind it (1.4.3), parts of charts 3 to 1 (1.4.11)."""
+    style = (Path(FOLDER) / "dashboard.css").read_text()
+    light, dark, system = ({name: value for name, value in re.findall(r"--([\w-]+): (#\w+);", block)}
+                           for block in re.findall(r":root[^{]*\{([^}]*)\}", style))
+    assert dark == system and set(dark) == set(light)
+    for theme in (light, dark):
+        for ink in ("ink", "soft", "accent", "bad", "net"):
+            assert min(contrast(theme[ink], theme[ground]) for ground in ("ground", "panel", "raw")) >= 4.5, (ink, theme["ground"])
+        assert contrast(theme["on-accent"], theme["accent"]) >= 4.5 <= contrast(theme["gap-ink"], theme["gap"])
+        for ink in ("net", "shown", "fetched", "repeated"):
+            assert contrast(theme[ink], theme["panel"]) >= 3, (ink, theme["panel"])
+
+
 def test_a_library_of_others_is_what_its_sum_says_and_brings_its_licence():
     vendor = Path(FOLDER) / "vendor"
     sums = dict(line.split()[::-1] for line in (vendor / "SHA256SUMS").read_text().splitlines())
