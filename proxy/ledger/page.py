@@ -64,5 +64,5 @@ def _days(found: Report) -> str:
             place = f"x={number * step + 1:.1f} y={_HEIGHT - height:.1f} width={max(1.0, min(step - 2, 48)):.1f} height={height:.1f}"
             bars.append(f"<rect {place} fill='var(--{kind})'><title>{escape(told)}</title></rect>")
     label = f"Tokens a day, from {days[0][0]} to {days[-1][0]}: raw (the bar) and in views (its lower part); the highest bar is {most}"
-    return (f"<figure style='margin:0'><svg viewBox='0 0 {_WIDTH} {_HEIGHT}' role=img aria-label='{escape(label, True)}'>"
-            f"{''.join(bars)}</svg><figcaption><p>{escape(label)}</p></figcaption></figure>")
+    return (f"<figure style='margin:0'><svg viewBox='0 0 {_WIDTH} {_HEIGHT}' preserveAspectRatio=xMinYMid role=img "
+            f"aria-label='{escape(label, True)}'>{''.join(bars)}</svg><figcaption><p>{escape(label)}</p></figcaption></figure>")

@@ -14,6 +14,8 @@ from byref.proxy.ledger.totals import Report, Row
 UNKNOWN = "unknown"
 MOST = 20  # rows of a table in a terminal
 _COLUMNS = ("calls", "raw", "view", "fetched", "repeats", "repeated", "net", "saved", "asked", "turns")
+_LEGEND = ("tokens, but for calls and repeats (calls made again for what a view hid; repeated: their tokens). net = raw - view - fetched - "
+           "repeated. asked: share of the refs with gaps that were fetched from. turns: requests that followed, the mean of a call")
 _BILLED = (("input", "input"), ("read", "read from the cache"), ("written", "written to it"), ("output", "output"))
 
 Cell = str | int | float | None
@@ -31,14 +33,14 @@ class Table:
 
 def tables(found: Report, prices: Sequence[Priced] = ()) -> list[Table]:
     """The tables of a report: by tool, shape, day and session, KV caches, money; at the usual prices where none are given."""
-    out = [_rows(title, of, found.total) for title, of in (
-        ("tool", found.tools), ("shape", found.shapes), ("day", found.days), ("session", found.sessions))]
+    out = [_rows(title, of, found.total, notes) for title, of, notes in (
+        ("tool", found.tools, (_LEGEND,)), ("shape", found.shapes, ()), ("day", found.days, ()), ("session", found.sessions, ()))]
     return [*out, _kv(found), _money(found, prices or (usual(),)), _totals(found)]
 
 
-def _rows(title: str, of: Mapping[str, Row], total: Row) -> Table:
+def _rows(title: str, of: Mapping[str, Row], total: Row, notes: tuple[str, ...] = ()) -> Table:
     order = sorted(of.items(), key=lambda item: item[0]) if title == "day" else sorted(of.items(), key=lambda item: (-item[1].raw, item[0]))
-    return Table(title, (title, *_COLUMNS), tuple(_row(name or "-", row) for name, row in [*order, ("all", total)]))
+    return Table(title, (title, *_COLUMNS), tuple(_row(name or "-", row) for name, row in [*order, ("all", total)]), notes)
 
 
 def _row(name: str, row: Row) -> tuple[Cell, ...]:
@@ -89,9 +91,11 @@ def _totals(found: Report) -> Table:
     total = found.total
     share = found.net / total.raw if total.raw else 0.0
     missed = f" and {found.misses} second calls that found nothing" if found.misses else ""
-    searches = f"; {found.searches} searches{missed} took {found.searched}" if found.searches or missed else ""
-    notes = [f"net {found.net} of {total.raw} tokens saved ({share:.1%}); {total.reduced} of {total.calls} views left something out, "
-             f"{found.asked:.0%} of their refs were fetched from{searches}"]
+    less = [f"{found.searched} that {found.searches} searches{missed} took"] if found.searches or missed else []
+    less += [f"{found.definitions} of our tools' definitions"] if found.definitions else []
+    rows = f": {total.net} as in the tables, less {' and '.join(less)}" if less else ""
+    notes = [f"net {found.net} of {total.raw} tokens saved ({share:.1%}){rows}; {total.reduced} of {total.calls} views left something out, "
+             f"{found.asked:.0%} of their refs were fetched from"]
     if found.definitions:
         several = [one for one in found.conversations.values() if one.definition]
         seen = sum(bool(one.messages) for one in several)

@@ -4,6 +4,8 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
+import pytest
+
 from byref.proxy.ledger import events
 from byref.proxy.ledger.page import page
 from byref.proxy.ledger.prices import usual
@@ -46,6 +48,13 @@ def test_names_are_text_and_elements_are_closed() -> None:
     reader = Nesting()
     reader.feed(made("<script>alert(1)</script>"))
     assert reader.open == [] and "<script>alert(1)</script>" in reader.text and "90.0%" in reader.text
+
+
+def test_it_is_html_as_the_standard_has_it() -> None:
+    html5lib = pytest.importorskip("html5lib", reason="html5lib is not installed")
+    for tool in ("Bash", "<script>alert('1')</script> & \"more\""):
+        html5lib.HTMLParser(strict=True).parse(made(tool))  # raises at the first fault
+    html5lib.HTMLParser(strict=True).parse(page(tables(report([])), report([])))
 
 
 def test_a_day_has_its_bars() -> None:

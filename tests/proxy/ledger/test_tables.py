@@ -47,6 +47,14 @@ def test_a_kind_of_token_that_was_not_billed_is_not_said_to_be_none() -> None:
     assert "billed 1 messages: 7 input" in text and "read from the cache" not in text
 
 
+def test_the_headline_says_how_it_comes_from_the_tables() -> None:
+    searched = events.searched(at=5e6, session="s0", tokens=30, hits=1)
+    found = reported(searched)
+    assert f"net {found.net} of " in plain(tables(found))
+    assert f": {found.total.net} as in the tables, less 30 that 1 searches took" in plain(tables(found))
+    assert "as in the tables" not in plain(tables(reported()))
+
+
 def test_each_model_of_the_table_has_its_cache() -> None:
     found = reported()
     assert len(MODELS) >= 6 and set(kv(found)) == {model.name for model in MODELS}
