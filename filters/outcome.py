@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache, lru_cache
 
 from byref.filters.failures import is_failure, strong
 from byref.filters.scanner import Number, Value
+from byref.filters.units import ANCHOR, MUST
 from byref.proxy.text import pattern
 
 TYPE_CHECKING = False
@@ -23,6 +25,11 @@ _FAILED = re.compile(
     r"fail(?:ed|ure|s)?|error(?:ed)?|fatal|critical|panic|aborted|crashed|timed?[_ -]?out|unhealthy|unreachable|\w*backoff|oomkilled"
     r"|evicted|failed_\w+|\w+_(?:failed|error)", re.I)
 _TELLS = re.compile(r"msg|log|reason", re.I)
+# A list of such a name says why the record that it is in failed.
+EXPLAINS = re.compile(
+    r"(?:.*[_.-])?(?:errors?|failures?|messages?|issues?|problems?|diagnostics|violations|offen[cs]es|warnings?|findings|annotations"
+    r"|details|causes?|reasons?|conditions)|.*(?:Errors|Failures|Messages|Issues|Problems|Diagnostics|Violations)")
+_LOGGED = re.compile(r"\s+\S+\.go:\d+: ")
 _HEAD = 200  # characters of it that are looked at
 _WORDS = 3  # of what a log says that tell whether it is a failure
 _WRONG = re.compile(r"5\d\d|50|60")  # of HTTP; of a logger for Node.js an error, and what is fatal
@@ -54,6 +61,18 @@ def may_fail(text: str) -> bool:
 def failed(value: Value) -> bool:
     """Whether a record says that something failed."""
     return isinstance(value, tuple) and any([reports_failure(name, item) for name, item in value])
+
+
+def printed(records: Sequence[Value]) -> dict[int, int]:
+    """Ranks of the records that hold what a failing test printed, by index: events of `go test -json`, one a line of its output."""
+    events = [dict(record) if isinstance(record, tuple) else {} for record in records]
+    failing = {str(event.get("Test")) for event in events if event.get("Action") == "fail" and event.get("Test")}
+    out: dict[int, int] = {}
+    for i, event in enumerate(events):
+        said = event.get("Output")
+        if isinstance(said, str) and str(event.get("Test")) in failing and not said.startswith("=== "):
+            out[i] = MUST if _LOGGED.match(said) else ANCHOR
+    return out
 
 
 @lru_cache(maxsize=4096)

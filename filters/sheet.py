@@ -4,7 +4,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from byref.filters.outcome import failed, may_fail, reports_failure
+from byref.filters.outcome import EXPLAINS, failed, may_fail, printed, reports_failure
 from byref.filters.places import Places
 from byref.filters.prose import prose_worth, running, sentence_end
 from byref.filters.records import Path, Record, dull, heading, opaque, short, table
@@ -45,6 +45,7 @@ class Sheet:
         self._base = 0  # the depth at which the text now cut begins
         self._label, self._named = "", ""  # what stands before the value now cut, and the names in it: the place of a record is no term
         self._inside = 0  # how many records the values now cut stand in
+        self._explains = False  # whether the values now cut say why the record around them failed
         self.glued = bytearray()
         self.sizes: dict[int, int] = {}
         self.failures: dict[int, int] = {}
@@ -260,36 +261,39 @@ class Sheet:
         opening, closing = "{}" if keyed else "[]"
         self.places.loose.add(path)
         deep = depth - self._base > 1
+        bad = [self._suspect and failed(record) for _, _, record in records]
+        said = printed([record for _, _, record in records]) if any(bad) else {}
         for g, group in enumerate(cut.groups):
             value = worth + (-14 if group.dull else -6 if g else 0 if top else -6)
             stands = top and not g and sum(map(len, group.rows)) <= _ROWS
-            head = ANCHOR if top and not group.dull else PLAIN
+            head = MUST if not top and not g and any(bad) else ANCHOR if (top or self._explains) and not group.dull else PLAIN
             own = f"{group.index}: " if group.index else ""
             title = f"{opening}{total} {own}{{{'|'.join(group.names)}}}{closing}"
             self.add(f"{indent}{label}{title}", document, path, rank=head, worth=value, source=" ".join(group.names))
             if group.each:
                 each = f"{'each' if group.strict else 'each unless said'}: {'|'.join(group.each)}"
-                self.add(f"{indent} {each}", document, path, rank=ANCHOR if stands else PLAIN, worth=value)
+                self.add(f"{indent} {each}", document, path, rank=max(head, ANCHOR) if stands or head == MUST else PLAIN, worth=value)
             if not group.names and g:
                 continue
-            for i, ((place, index, record), row) in enumerate(zip(records, group.rows, strict=True)):
-                rank = ANCHOR if stands or (top and not g and i in (0, n - 1)) else PLAIN
-                if not g and self._suspect and failed(record):
-                    rank = MUST
+            for i, ((place, index, _), row) in enumerate(zip(records, group.rows, strict=True)):
+                rank = ANCHOR if stands or (not g and (self._explains or (top and i in (0, n - 1)))) else PLAIN
+                if not g:
+                    rank = MUST if bad[i] else max(rank, said.get(i, PLAIN))
                 self.add(f"{indent} {index}{row}" if numbered else f"{indent} {row}", document, place, rank=rank,
                          worth=value - (_LATE if deep and i >= _BESIDE else 0) + (ODD if i in group.odd else 0),
                          count=int(top and not g), source="" if group.dull else row)
                 if not g and beside:
-                    self.large(document, cut.bigs[i], index, depth, worth)
+                    self.large(document, cut.bigs[i], index, depth, worth, bad[i])
         if not cut.groups:
             self.add(f"{indent}{label}[{total}]", document, path, -2, rank=ANCHOR if top else PLAIN, worth=worth)
         if not beside or not cut.groups:
-            for (_, index, _), large in zip(records, cut.bigs, strict=True):
-                self.large(document, large, index, depth, worth)
+            for (_, index, _), large, failing in zip(records, cut.bigs, bad, strict=True):
+                self.large(document, large, index, depth, worth, failing)
 
-    def large(self, document: Document, large: list[tuple[str, Path, Value]], index: str, depth: int, worth: int) -> None:
-        """What is too large for the row of one record."""
+    def large(self, document: Document, large: list[tuple[str, Path, Value]], index: str, depth: int, worth: int, failing: bool) -> None:
+        """What is too large for the row of one record. failing: whether that reports a failure."""
         self._inside += 1
+        outer = self._explains
         for name, place, item in large:
             label = f"{index[:-2]}.{heading(name)}:"
             if isinstance(item, tuple) and (words := running(item)):
@@ -297,8 +301,9 @@ class Sheet:
                 continue
             key = name.replace("\0", "").rsplit(".", 1)[-1]
             self._label, self._named = label, f"{name} "
+            self._explains = failing and EXPLAINS.fullmatch(key) is not None
             self.value(document, item, place, label, depth + 2, key, worth - (0 if _PROSE.fullmatch(key) else 12))
-        self._label = ""
+        self._label, self._explains = "", outer
         self._inside -= 1
 
 

@@ -115,3 +115,29 @@ def test_a_record_that_says_what_hardly_any_other_says_weighs_more() -> None:
     sheet = cut(records)
     worth = {text.strip(): value for text, value in zip(sheet.texts, sheet.worth, strict=True)}
     assert worth["40|blue|region=us"] > worth["39|red"] == worth["44|blue"]
+
+
+def test_a_failing_row_deep_inside_stands_with_the_heading_that_says_whose_it_is() -> None:
+    report = [{"source": f"a{f}.css", "errored": bool(f % 2), "warnings": [{"line": n, "severity": "error", "text": "bad hex " * 5}
+                                                                          for n in range(4 * (f % 2))]} for f in range(20)]
+    sheet = cut(report)
+    heads = [k for k, text in enumerate(sheet.texts) if ".warnings:[4 " in text]
+    assert len(heads) == 10 and {sheet.rank[k] for k in heads} == {MUST}
+
+
+def test_what_a_list_in_a_failing_record_says_of_it_stands_though_its_own_rows_report_no_failure() -> None:
+    eslint = [{"filePath": f"a{f}.js", "errorCount": 2 * (f % 2), "messages": [{"ruleId": "no-undef", "severity": 2, "line": n,
+                "message": f"'b{n + f}' is not defined in the whole module."} for n in range(1, 3)]} for f in range(20)]
+    sheet = cut(eslint)
+    ranks = [sheet.rank[k] for k, text in enumerate(sheet.texts) if "is not defined" in text]
+    assert ranks == [PLAIN, PLAIN, ANCHOR, ANCHOR] * 10
+
+
+def test_what_a_failing_go_test_printed_stands_and_what_others_printed_does_not() -> None:
+    events = [event for k in range(60) for name in [f"TestMany/{k}"] for event in (
+        {"Action": "run", "Test": name}, {"Action": "output", "Test": name, "Output": f"=== RUN   {name}\n"},
+        {"Action": "output", "Test": name, "Output": f"    store_test.go:8: got {k} blocks\n"},
+        {"Action": "fail" if k == 41 else "pass", "Test": name, "Elapsed": 0})]
+    sheet = cut(events, "\n".join(map(json.dumps, events)))
+    assert [text.rpartition("got ")[2] for text, level in zip(sheet.texts, sheet.rank, strict=True) if "got " in text and level == MUST] \
+        == ['41 blocks\\n"']
