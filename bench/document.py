@@ -136,7 +136,7 @@ def _replaced(page: str, name: str, text: str) -> str:
 
 def written(page: str, made: Mapping[str, str], left_out: Mapping[str, str], whole: bool) -> str:
     """The page with these sections in their places; all others stay as they were. left_out: why, by name. whole: all were asked for."""
-    there = held(page) | made
+    there = {**held(page), **made}
     names = [section.name for section in SECTIONS] + sorted(set(there) - set(BY_NAME))
     lines, group = [], ""
     for name in names:

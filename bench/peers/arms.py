@@ -10,6 +10,7 @@ import re
 import resource
 import time
 from collections.abc import Callable
+from functools import partial
 
 from byref.proxy.contracts import Call
 from byref.proxy.frontends.replaying import Views
@@ -99,9 +100,9 @@ def spill() -> Arm:
 
 def plain() -> dict[str, Callable[[], Arm]]:
     """Those that need nothing but this project, by name."""
-    return {"raw": Raw, "spill": spill, **{f"head+tail {n}": lambda n=n: headtail(n) for n in LENGTHS},
-            **{f"byref {name}": lambda name=name: Views(name) for name in PROFILES},
-            **{f"byref lean, {n}": lambda n=n: Budgeted(n) for n in BUDGETS}}
+    return {"raw": Raw, "spill": spill, **{f"head+tail {n}": partial(headtail, n) for n in LENGTHS},
+            **{f"byref {name}": partial(Views, name) for name in PROFILES},
+            **{f"byref lean, {n}": partial(Budgeted, n) for n in BUDGETS}}
 
 
 def version(name: str) -> str:

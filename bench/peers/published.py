@@ -72,6 +72,14 @@ def _anthropic(call: Call, output: str, number: int) -> list[Message]:
                                           "cache_control": {"type": "ephemeral"}}]}]
 
 
+def _unmarked(message: Message) -> Message:
+    """A message without its marks for the cache."""
+    blocks = message["content"] if isinstance(message["content"], list) else []
+    kept: list[Json] = [{name: value for name, value in block.items() if name != "cache_control"}
+                        for block in blocks if isinstance(block, dict)]
+    return {**message, "content": kept}
+
+
 def _one(call: Call, output: str) -> list[Message]:
     """A conversation of one call."""
     return [{"role": "user", "content": call.task or "go on"}, *_chat(call, _unicode(output), 1)]
@@ -146,8 +154,7 @@ def distil_proxy() -> Arm:
         found, _store = compress_messages(messages, persist=False)
         block = found[-1]["content"][0]
         text = block["content"] if isinstance(block["content"], str) else "".join(one.get("text", "") for one in block["content"])
-        (kept,) = messages[-1]["content"]  # type: ignore[misc]  # it takes raw conversations, as a client sends them each time
-        return {**messages[-1], "content": [{name: value for name, value in kept.items() if name != "cache_control"}]}, text  # type: ignore[union-attr]
+        return _unmarked(messages[-1]), text  # a client sends its conversation as it was each time, and marks the end of it
     return Conversation(_anthropic, view, _DISTIL)
 
 
