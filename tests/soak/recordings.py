@@ -1,4 +1,4 @@
-"""Recordings that real programs write, held against what their servers saw: each call, argument, output, their order, the answers, the bill.
+"""Recordings that real programs write, held against what their servers saw: calls, arguments, outputs, their order, answers, the bill.
 
 usage: recordings.py [--short]    three minutes, and a gigabyte from npm and pip into the checkout's cache; with --short it is skipped
 
@@ -22,15 +22,15 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "soak")]
 
 import harnesses  # noqa: E402  # a script beside this one
-from e2e import responses, scripted, test_claude_code  # noqa: E402  # tests are no package that is installed
-from e2e.programs import place  # noqa: E402
-from e2e.scripted import MAIN, RECORDS, SUB  # noqa: E402
-from e2e.test_codex import Codex  # noqa: E402
-from e2e.test_opencode import FULL as OPENCODE_FULL  # noqa: E402
-from e2e.test_opencode import OpenCode, Session  # noqa: E402
 
 from byref.proxy.ledger.reading import files, read_file  # noqa: E402
 from byref.proxy.ledger.trajectories import Trajectory, Usage  # noqa: E402
+from e2e import responses, scripted, test_claude_code  # noqa: E402  # tests are no package that is installed
+from e2e.programs import place  # noqa: E402
+from e2e.scripted import MAIN, SUB  # noqa: E402
+from e2e.test_codex import Codex  # noqa: E402
+from e2e.test_opencode import FULL as OPENCODE_FULL  # noqa: E402
+from e2e.test_opencode import OpenCode, Session  # noqa: E402
 
 PACKAGES = ("openai==3.57.0", "anthropic==2.14.0", "langchain-openai==1.7.4", "pydantic-ai-slim[openai]==2.68.0", "openai-agents==0.24.0",
             "mini-swe-agent==2.4.6")
@@ -178,8 +178,9 @@ def codex(folder: Path) -> list[str]:
     shell, tool = responses.shell, responses.tool
     reasoning = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}], "encrypted_content": "x"}
     patch = {"type": "custom_tool_call", "call_id": "call_patch", "name": "apply_patch", "input": "*** Begin Patch\n*** End Patch"}
-    steps = [shell("one", "seq 1 5"), both(shell("two", "echo two"), shell("three", "echo three; exit 3")), tool("records", "records", "mcp__t"),
-             tool("records", "broken", "mcp__t", broken=True), lambda request: [patch], tool("view_image", "picture", path="pixel.png"),
+    steps = [shell("one", "seq 1 5"), both(shell("two", "echo two"), shell("three", "echo three; exit 3")),
+             tool("records", "records", "mcp__t"), tool("records", "broken", "mcp__t", broken=True), lambda request: [patch],
+             tool("view_image", "picture", path="pixel.png"),
              tool("spawn_agent", "agent", "multi_agent_v1", message=f"{SUB}: read the file"), shell("wait", "sleep 4"),
              lambda request: [reasoning, *shell("full", "echo full")(request)], shell("fresh", "echo fresh")]
     server = _Responses(steps, [shell("sub", "seq 7 9"), lambda request: [responses.text("It is a harbour.")]], full=8)
@@ -227,7 +228,8 @@ def opencode(folder: Path) -> list[str]:
     first = usage([*[1000] * (before - 1), OPENCODE_FULL, 100])
     last = usage([*[1000] * (len(server.requests) - before - 1), 100, 1000, 100])
     latest = of_messages(again.requests[-1], last, "All is done.")
-    new = next(i for i, call in enumerate(latest.calls) if call[1].get("description") == "fresh")  # the newest before it stay in the request
+    # What was newest before the summary stays in the request.
+    new = next(i for i, call in enumerate(latest.calls) if call[1].get("description") == "fresh")
     kept = latest.answers[new] - 1
     latest = Seen(latest.calls[new:], [one - kept for one in latest.answers[new:]], latest.said[-4:], last)
     early = of_messages(server.requests[before - 1], first, "Half of the work is done; go on.")
@@ -259,11 +261,13 @@ def claude_code(folder: Path) -> list[str]:
     user = test_claude_code.Bench(folder)
     (user.project / "pixel.png").write_bytes(PIXEL)
     path, tool = str(user.project / "harbour.py"), scripted.tool
-    steps = [tool("Bash", "one", command="seq 1 5"), both(tool("Bash", "two", command="echo two"), tool("Read", "three", file_path=path, limit=9)),
+    steps = [tool("Bash", "one", command="seq 1 5"),
+             both(tool("Bash", "two", command="echo two"), tool("Read", "three", file_path=path, limit=9)),
              tool("Bash", "fails", command="echo three; exit 3"), tool("Read", "picture", file_path=str(user.project / "pixel.png")),
              tool("mcp__t__records", "records"), tool("mcp__t__records", "broken", broken=True),
              tool("Agent", "agent", description="look", prompt=f"{SUB}: read the file", subagent_type="general-purpose"),
-             tool("Bash", "wait", command="sleep 3"), tool("Bash", "full", command="echo full"), tool("Bash", "fresh", command="echo fresh")]
+             tool("Bash", "wait", command="sleep 3"), tool("Bash", "full", command="echo full"),
+             tool("Bash", "fresh", command="echo fresh")]
     server = _Messages(steps, [tool("Bash", "sub", command="seq 7 9"), lambda request: [scripted.text("It is a harbour.")]], full=8)
     user.run(program, server, f"{MAIN}: mend it")
     server.close()
@@ -285,8 +289,8 @@ def claude_code(folder: Path) -> list[str]:
     for first, last, start, end, used in (
             (new, fork, texts[0], texts[1], [*[1000] * (len(server.requests) - before - 1), 100, 1000, 100]),
             (fork, len(whole.calls), texts[1], len(whole.said), [1000, 100])):
-        base = whole.answers[first] - 1
-        expected.append(Seen(whole.calls[first:last], [one - base for one in whole.answers[first:last]], whole.said[start:end], usage(used)))
+        numbers = [one - whole.answers[first] + 1 for one in whole.answers[first:last]]
+        expected.append(Seen(whole.calls[first:last], numbers, whole.said[start:end], usage(used)))
     expected.append(of_messages(server.subs[-1], usage([100, 100]), "It is a harbour."))
     found, told = read((user.home / ".claude" / "projects").rglob("*.jsonl"))
     return held("Claude Code", found, expected, told)
@@ -330,5 +334,4 @@ def main(words: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    assert RECORDS  # the MCP server of the harnesses' own users
     sys.exit(main(sys.argv[1:]))

@@ -69,7 +69,7 @@ def _model(info: Json) -> str:
 
 def _commands(message: dict[str, Json]) -> list[str]:
     """The commands in a message's text; none where they are calls of a tool."""
-    if "tool_calls" in message or "output" in message or message.get("role") != "assistant":
+    if message.get("tool_calls") or message.get("role") != "assistant":
         return []
     extra = message.get("extra")
     actions = [word(one, "command") for one in objects(extra.get("actions"))] if isinstance(extra, dict) else []

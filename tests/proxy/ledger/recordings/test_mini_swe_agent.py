@@ -19,7 +19,8 @@ AFTER: list[Json] = [{"role": "exit", "content": "patch", "extra": {"exit_status
 EXTRA: Json = {"actions": [{"command": command, "tool_call_id": f"c{i}"} for i, command in enumerate(COMMANDS)], "cost": 1.0,
                "response": {"usage": {"prompt_tokens": 110, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 100}}}}
 TEXT: list[Json] = [
-    {"role": "assistant", "content": "I go.\n\n```mswea_bash_command\nseq 1 2\n```\n\n```mswea_bash_command\nexit 3\n```", "extra": EXTRA},
+    {"role": "assistant", "tool_calls": None, "function_call": None,
+     "content": "I go.\n\n```mswea_bash_command\nseq 1 2\n```\n\n```mswea_bash_command\nexit 3\n```", "extra": EXTRA},
     *({"role": "user", "content": text, "extra": {"raw_output": "", "returncode": 0}} for text in SEEN)]
 CALLS: list[Json] = [
     {"role": "assistant", "content": "I go.", "extra": EXTRA, "tool_calls": [
