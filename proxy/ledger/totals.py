@@ -220,7 +220,7 @@ class Report:
             return {name: plain(row) for name, row in sorted(of.items())}
         return {"total": plain(self.total), "tools": rows(self.tools), "shapes": rows(self.shapes), "days": rows(self.days),
                 "sessions": rows(self.sessions), "searches": self.searches, "misses": self.misses, "searched": self.searched,
-                "asked": self.asked, "net": self.net, "definitions": self.definitions, "carried": self.carried, "unit": self.method,
-                "methods": list(self.methods), "messages": self.messages, "billed": dict(sorted(self.billed.items())),
+                "asked": self.asked, "net": self.net, "definitions": self.definitions, "carried": self.carried, "uncapped": self.uncapped,
+                "unit": self.method, "methods": list(self.methods), "messages": self.messages, "billed": dict(sorted(self.billed.items())),
                 "uncached": {"prompts": self.uncached.total(), "tokens": self.uncached_tokens,
                              "minimums": {str(least): count for least, count in sorted(self.uncached.items())}}}

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -55,6 +56,18 @@ def test_definitions_are_counted_as_requests_carry_them():
     texts = [json.dumps(shown, ensure_ascii=False, separators=(",", ":")), instructions(None), skill]
     assert sum(counter.count(texts)) == DEFINITION
     assert DEFINITION <= 700, "DESIGN: all three tools take at most 700 tokens"
+
+
+def test_each_key_of_json_is_in_the_manual(byref):
+    page = Path(__file__).resolve().parents[3] / "docs" / "measuring.md"
+    if not page.is_file():
+        pytest.skip("docs/measuring.md is not beside these tests: they run from a source package")
+    byref("run", "--", "seq", "20000")
+    found = json.loads(byref("report", "--json").stdout)
+    keys = {*found, *found["total"], *found["uncached"], *found["money"][0], *next(iter(found["kv"].values()))}
+    keys |= set(json.loads(byref("usage", "--json").stdout))
+    manual = page.read_text(encoding="utf-8")
+    assert [key for key in sorted(keys) if f"`{key}`" not in manual] == []
 
 
 def test_csv_and_the_page_hold_the_same(byref, tmp_path):
