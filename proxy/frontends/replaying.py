@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import re
 import signal
 import sys
@@ -10,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import wait
 
 from byref.filters.render import MARKER
 from byref.proxy.contracts import Call
@@ -21,8 +23,9 @@ from byref.proxy.ledger.replay import Shown, replay
 from byref.proxy.ledger.summary import ALREADY, Summary, printable, summary
 from byref.proxy.ledger.trajectories import Trajectory
 
-HEAD = re.compile(r"«r[a-z2-7]{10} ")  # the first line of a view
-OURS = "mcp__byref__"  # second calls, as a harness names them: final, never a view
+HEAD = re.compile(r"^«r[a-z2-7]{10} ", re.M)  # the first line of a view, within
+_LEAD = 300  # characters: a harness puts a line or two of its own before it
+OURS = ("mcp__byref__", "byref_")  # second calls, as harnesses name them: final, never a view
 _AHEAD = 4  # sessions a process that are read before they are asked for
 
 
@@ -47,7 +50,7 @@ class Views:
         def view(call: Call, output: str) -> Shown:
             if call.tool.startswith(OURS):
                 return Shown(output)
-            if HEAD.match(output):
+            if HEAD.search(output, 0, _LEAD):
                 return Shown(output, ALREADY)
             found = session.capture(tool=call.tool, args=call.arguments, output=output, said=call.said)
             if found.warning:
@@ -90,6 +93,19 @@ def _counter(name: str) -> TokenCounter:
     return _COUNTERS[name]
 
 
+def _begin() -> None:
+    """A process of the pool: an interrupt is not its own, and it ends with the one that began it, however that ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_with(sentinel: int) -> None:
+    wait([sentinel])
+    os._exit(1)
+
+
 def worked(trajectories: Iterable[Trajectory], work: Work, jobs: int) -> Iterator[list[Summary] | str]:
     """What comes of each session, in order. jobs: processes; 1 for none beside this one. An interrupt is this process's to answer.
 
@@ -101,7 +117,7 @@ def worked(trajectories: Iterable[Trajectory], work: Work, jobs: int) -> Iterato
     kind = "fork" if sys.platform == "linux" and threading.active_count() == 1 else "spawn"
     waiting: deque[Future[list[Summary] | str]] = deque()
     context = multiprocessing.get_context(kind)
-    with ProcessPoolExecutor(jobs, context, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)) as pool:
+    with ProcessPoolExecutor(jobs, context, initializer=_begin) as pool:
         try:
             for trajectory in trajectories:
                 waiting.append(pool.submit(work, trajectory))

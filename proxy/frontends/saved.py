@@ -4,6 +4,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from byref.proxy.ledger.savings import Money, Regime, Savings, Tool
 from byref.proxy.ledger.summary import PIECE, Summary
 
 GIGA = 1e9
+WIDTH = 118  # columns of running text
 CANNOT = (
     "whether the agent would have done as well: these sessions saw the raw text, and only what they used later is known",
     "how often it would have asked again. Every output with a string that the agent wrote later and that the view's data lacks counts as "
@@ -49,50 +51,63 @@ def text(found: Found) -> str:
         return "no session with a tool call or a bill was found\n"
     tokens, regimes = savings.tokens(), savings.regimes([one.prices for one in found.prices])
     sources = ", ".join(f"{count} {name}" for name, count in sorted(savings.sources.items(), key=lambda item: -item[1]))
-    first = regimes[0]
-    out = [f"{savings.sessions} sessions ({sources}), {savings.requests} requests, {total.outputs} tool outputs; profile {profile}",
-           f"shares with {LEVEL:.0%} intervals: bootstrap by session, B = {TIMES}; tokens: {found.counter}", "",
-           f"byref would have left out {_percent(tokens['saved'])} of the {total.raw:,} tokens of tool outputs.",
+    first, forced = regimes[0], savings.total.forced
+    out = [*_filled(f"{savings.sessions} sessions ({sources}), {savings.requests} requests, {total.outputs} tool outputs."), "",
+           f"With byref's profile `{profile}` {_percent(tokens['saved'])} of the {total.raw:,} tokens of tool outputs would have been "
+           "left out.",
            f"At {first.prices.name} prices tool outputs are {_percent(first.most)} of the bill. Of the whole bill it would have saved",
-           f"  {_percent(first.gross)} if nothing had been asked again;",
-           f"  {_percent(first.fetched)} net, if each time that it used what it had not been shown it had fetched that ({PIECE:,} tokens);",
-           f"  {_percent(first.again)} net, if it had made the call again each of these {savings.total.forced} times.", ""]
+           f"  {_percent(first.gross)} gross, if nothing had been asked again;",
+           f"  {_percent(first.fetched)} net, had it fetched what it used and had not been shown: {forced} times {PIECE:,} tokens;",
+           f"  {_percent(first.again)} net, had it made the call again each of these {forced} times.",
+           f"In parentheses: {100 * LEVEL:.0f} % intervals. Which net is nearer depends on the agent; `--profile safe` hides less.", ""]
     if savings.already:
         out += [f"{savings.already} outputs were views of byref already when they were recorded: they count as they are.", ""]
     out += _money(savings, savings.money())
-    out += [_heads("tool", ("outputs", 8), ("tokens", 11), ("left out", 9), ("of the bill", 12), ("saved of the bill, net if fetched", 34))]
+    out += [_heads("tool", ("outputs", 8), ("tokens", 11), ("left out", 10), ("of the bill", 12),
+                   ("saved of the bill, net if fetched", 35))]
     out += [_tool(one) for one in savings.by_tool()]
-    names = f"{'outputs are':>12}{'gross':>8}{'net, fetched':>24}{'net, called again':>24}{'net':>16}"
-    out += ["", f"{'prices (read, write, output)':<40}{names}"]
+    names = f"{'outputs are':>12}{'gross':>8}{'net, fetched':>24}{'net, called again':>24}{'net, fetched, is':>18}"
+    out += ["", f"{'shares of the whole bill at prices':<40}{names}"]
     out += [_regime(one, each) for one, each in zip(regimes, found.prices, strict=True)]
-    out += ["Shares of the whole bill; net: what is saved if losses are fetched, in uncached input tokens or in dollars.", "",
-            _heads("KV cache", ("KiB/token", 12), ("GB saved", 10), ("net", 8), ("GB-turns", 10), ("saved", 8))]
+    out += _filled("In brackets: the price of a token read from the cache, written to it, and put out, in times of an uncached input "
+                   "token; the last column is in such tokens, or in dollars where the list price is known.")
+    out += ["", _heads("KV cache, if you serve", ("KiB/token", 12), ("GB", 10), ("saved", 10), ("net", 10), ("GB-turns", 11),
+                       ("saved", 10))]
     for name, width in found.widths.items():
         held = savings.kv(width)
-        out.append(f"{name:<30}{width / 1024:>12.1f}{held['saved'] / GIGA:>10.2f}{held['net'] / GIGA:>8.2f}"
-                   f"{held['turns_raw'] / GIGA:>10.1f}{held['turns_saved'] / GIGA:>8.1f}")
-    out += ["", "KV: bf16, of all sessions together at their ends; GB-turns: what is held at each request, summed.", "",
-            _heads("context at request", ("sessions", 10), ("as it was", 12), ("with views", 12))]
+        out.append(f"{name:<30}{width / 1024:>12.1f}{held['raw'] / GIGA:>10.2f}{held['saved'] / GIGA:>10.2f}{held['net'] / GIGA:>10.2f}"
+                   f"{held['turns_raw'] / GIGA:>11.1f}{held['turns_saved'] / GIGA:>10.1f}")
+    out += _filled("GB: what tool outputs take in bf16 at the ends of all sessions together, what views save of it, and that net of "
+                   "fetches. GB-turns: what is held at each request, summed.")
+    out += ["", _heads("tokens of context at request", ("sessions", 10), ("as it was", 12), ("with views", 12))]
     out += [f"{number:<30}{sessions:>10}{raw:>12,.0f}{view:>12,.0f}" for number, sessions, raw, view in savings.by_request()]
-    out += ["", "Evidence: of strings that the agent used later, views show "
-            f"{_percent(tokens['es'])}, in their data {_percent(tokens['data'])}; of lines that edits replaced {_percent(tokens['edit'])}; "
-            f"{tokens['need'].value:.2f} losses per 1,000 tokens left out."]
-    out += [f"Outputs are as the model saw them, after what the harness cut itself. Taken off every net: {found.definitions} tokens of "
-            "byref's own tools' definitions in each session.", *_profiles(found), "",
-            "What this cannot know:", *(f"- {one}" for one in CANNOT)]
+    out += ["", *_filled(
+        f"What views keep: of the paths, names and numbers in outputs that the agent wrote later, {_percent(tokens['data'])} stand in the "
+        f"view itself, {_percent(tokens['es'])} there or in the label of what is left out; of the lines that edits replaced a view "
+        f"showed {_percent(tokens['edit'])} before. That is {tokens['need'].value:.2f} losses per 1,000 tokens left out.")]
+    out += _profiles(found)
+    out += ["", *_filled(
+        f"How: each recorded output went through byref as it came, in a store in memory. Tokens: {found.counter}. Intervals: bootstrap by "
+        f"session, {TIMES:,} draws. Outputs are as the model saw them, after what the harness cut itself. Each net pays for the "
+        f"{found.definitions} tokens of byref's own tools in each session."), "", "What this cannot know:"]
+    out += [line for one in CANNOT for line in _filled(one, "- ")]
     if found.faults:
         out += ["", f"Not read: {len(found.faults)} (told above)"]
     return "\n".join(out) + "\n"
+
+
+def _filled(words: str, mark: str = "") -> list[str]:
+    return textwrap.wrap(words, WIDTH, initial_indent=mark, subsequent_indent=" " * len(mark), break_long_words=False)
 
 
 def _profiles(found: Found) -> list[str]:
     (name, main), *others = found.savings.items()
     if not others:
         return []
-    out = ["", _heads("profile, beside " + name, ("left out", 22), ("data", 22), ("net, fetched", 22), ("net, called again", 22))]
+    out = ["", _heads(f"in points, beside {name}", ("left out", 22), ("data", 22), ("net, fetched", 22), ("net, called again", 22))]
     for other, savings in others:
         by = main.differences(savings)
-        out.append(f"{other:<30}" + "".join(f"{_points(by[key]):>22}" for key in ("saved", "data", "fetched", "again")))
+        out.append(f"profile {other:<22}" + "".join(f"{_points(by[key]):>22}" for key in ("saved", "data", "fetched", "again")))
     return out
 
 
@@ -101,9 +116,9 @@ def _money(savings: Savings, money: Sequence[Money]) -> list[str]:
         return [f"In dollars: unknown; these files hold no usage of a model whose list prices are known here ({EXTRA}).", ""]
     out = [f"At list prices ({priced(money[0].model).source}), of what these files say was billed:"]
     for one in money:
-        out.append(f"  {one.model}: {_dollars(one.bill)} in {one.sessions} sessions; saved {_dollars(one.gross.value)} gross, net "
-                   f"{_dollars(one.fetched.value)}{_span(one.fetched, 1, 2)} if fetched, {_dollars(one.again.value)}"
-                   f"{_span(one.again, 1, 2)} if called again")
+        out += _filled(f"{one.model}: {_dollars(one.bill)} in {one.sessions} sessions; saved {_dollars(one.gross.value)} gross, net "
+                       f"{_dollars(one.fetched.value)}{_span(one.fetched, 1, 2)} if fetched, {_dollars(one.again.value)}"
+                       f"{_span(one.again, 1, 2)} if called again", "  ")
     if savings.unbilled:
         out.append(f"  {savings.unbilled} sessions are without usage or a known model")
     return [*out, ""]
@@ -120,7 +135,7 @@ def _heads(first: str, *others: tuple[str, int]) -> str:
 def _tool(one: Tool) -> str:
     count = one.sums.count
     left = 1 - count.view / count.raw if count.raw else math.nan
-    return f"{one.name[:29]:<30}{count.outputs:>8}{count.raw:>11,}{_plain(left):>9}{_plain(one.most):>12}{_percent(one.fetched, 2):>34}"
+    return f"{one.name[:29]:<30}{count.outputs:>8}{count.raw:>11,}{_plain(left):>10}{_plain(one.most):>12}{_percent(one.fetched, 2):>35}"
 
 
 def _regime(one: Regime, listed: Priced) -> str:
@@ -129,7 +144,7 @@ def _regime(one: Regime, listed: Priced) -> str:
     net = one.fetched.value * one.bill
     money = listed.money(net)
     return (f"{name:<40}{_plain(one.most.value):>12}{_plain(one.gross.value):>8}{_percent(one.fetched):>23} {_percent(one.again):>23} "
-            f"{f'{net:,.0f}' if money is None else _dollars(money):>15}")
+            f"{f'{net:,.0f}' if money is None else _dollars(money):>17}")
 
 
 def _plain(value: float, digits: int = 1) -> str:

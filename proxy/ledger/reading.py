@@ -40,7 +40,8 @@ class Rows:
     def __init__(self, path: str, tell: Tell, seen: set[int], done: Callable[[int], None]) -> None:
         self.path, self._tell, self._seen, self._done = path, tell, seen, done
         self._head: list[Row] = []
-        self._size = self._told = 0
+        self._at: list[int] = []  # bytes that were read when each of these was
+        self._size = self._given = self._told = 0  # bytes that were read; those that are told
         self._odd: Counter[str] = Counter()
         self._formats: dict[str, ModuleType] = {}
         self._rest = self._read()
@@ -50,13 +51,24 @@ class Rows:
         if not self._head:
             for row in itertools.islice(self._rest, LOOKED):
                 self._head.append(row)
+                self._at.append(self._size)
                 if self._size > HEAD:
                     break
-            self._rest = itertools.chain(self._head, self._rest)
         return self._head
 
     def __iter__(self) -> Iterator[Row]:
-        return self._rest
+        for row, size in zip(self._head, self._at, strict=True):
+            self._give(size)
+            yield row
+        for row in self._rest:
+            self._give(self._size)
+            yield row
+
+    def _give(self, size: int) -> None:
+        """So much was read of what is given."""
+        if size > self._given:
+            self._done(size - self._given)
+            self._given = size
 
     def first(self, key: str) -> bool:
         """Whether no file so far held this key."""
@@ -96,6 +108,7 @@ class Rows:
 
     def end(self) -> None:
         """Tells what was counted."""
+        self._give(self._size)
         if self._told > MOST:
             self._tell(f"{self.path}: {self._told - MOST} more faults in this file")
         for what, number in self._odd.items():
@@ -108,7 +121,7 @@ class Rows:
             size = os.fstat(file.fileno()).st_size
             if start == _DATABASE:
                 yield from _database(self.path)
-                self._done(size)
+                self._passed(size)
                 return
             for sign, what in _OTHERS.items():
                 if start.startswith(sign):
@@ -132,7 +145,6 @@ class Rows:
 
     def _passed(self, size: int) -> None:
         self._size += size
-        self._done(size)
 
     def _stream(self, documents: Documents) -> Generator[Row, None, bool]:
         """Documents one after another. False where the first is none, but those of the next lines may be some."""
@@ -156,7 +168,6 @@ class Rows:
         number, beyond = 1, False  # beyond: in the middle of a line that is too long
         for line in lines:
             self._size += len(line)
-            self._done(len(line))
             ended, where = line.endswith(b"\n"), f"{self.path}:{number}"
             number += ended
             if beyond or len(line) > LARGEST:

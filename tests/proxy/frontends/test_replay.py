@@ -4,9 +4,15 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
+
+from byref.proxy.frontends import replay
+from byref.proxy.frontends.replay import _TOLD
 
 LOG = "".join(f"2026-01-01 step {n} of the build: object file {n * 37 % 500}.o written\n" for n in range(400))
 
@@ -39,8 +45,8 @@ def test_it_finds_the_users_own_sessions(byref, projects):
     done = byref("replay", "--claude-code", "--jobs", "1", CLAUDE_CONFIG_DIR=str(projects.parent.parent))
     told = done.stdout.decode()
     assert done.returncode == 0, done.stderr
-    assert told.startswith("3 sessions (3 Claude Code), 6 requests, 3 tool outputs; profile auto")
-    assert "byref would have left out 9" in told and "Of the whole bill it would have saved" in told
+    assert told.startswith("3 sessions (3 Claude Code), 6 requests, 3 tool outputs.")
+    assert "With byref's profile `auto` 9" in told and "Of the whole bill it would have saved" in told
     assert done.stderr == b"", "no bar where there is no terminal"
 
 
@@ -48,6 +54,55 @@ def test_without_sessions_it_says_where_it_looked(byref, tmp_path):
     done = byref("replay", "--claude-code", CLAUDE_CONFIG_DIR=str(tmp_path / "none"))
     assert done.returncode == 2 and str(tmp_path / "none/projects").encode() in done.stderr
     assert byref("replay").returncode == 2
+
+
+def test_a_folder_without_recordings_is_told(byref, tmp_path):
+    done = byref("replay", str(tmp_path))
+    assert done.returncode == 2 and f"no recording in {tmp_path}".encode() in done.stderr
+    assert byref("replay", str(tmp_path), "--limit", "0").returncode == 2
+
+
+def test_very_many_faults_are_counted_after_the_first(byref, projects):
+    for number in range(_TOLD + 5):
+        (projects / f"x{number}.jsonl").write_text("broken\n")
+    done = byref("replay", str(projects), "--json", "--jobs", "1")
+    assert done.stderr.decode().splitlines()[-1].endswith("more faults; --json lists all of them")
+    assert len(done.stderr.splitlines()) == _TOLD + 1 and len(json.loads(done.stdout)["faults"]) >= _TOLD + 5
+
+
+def test_the_bar_tells_what_is_through_and_not_what_is_read(monkeypatch, capsys):
+    monkeypatch.setattr(replay, "_BAR", 0.0)
+    bar = replay._Progress(8_000_000, True)
+    for _ in range(2):
+        bar.done(4_000_000)
+        bar.given()
+    bar.through()
+    assert " 50%  1 sessions, 4 of 8 MB, 0 s left" in capsys.readouterr().err.split("\r")[-1]
+    bar.through()
+    assert "100%  2 sessions" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="no /proc to see processes in")
+def test_processes_end_with_the_one_that_began_them_however_it_ends(tmp_path):
+    script = f"from byref.proxy.frontends.commands import main; main(['replay', {str(tmp_path / 'log.jsonl')!r}, '--jobs', '2'])"
+    (tmp_path / "log.jsonl").write_text(json.dumps({"id": "1", "source": "s", "task": "t", "turns": [
+        {"tool": "Bash", "args": {"command": f"make {n}"}, "output": LOG, "next_action": f"step {n}"} for n in range(2000)]}) + "\n")
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    below = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    assert eventually(lambda: len(below.read_text().split()) >= 1)
+    children = below.read_text().split()
+    process.kill()
+    process.wait()
+    assert eventually(lambda: not any(Path(f"/proc/{child}/stat").exists() for child in children))
+
+
+def eventually(seen) -> bool:
+    """Whether something comes true within half a minute."""
+    for _ in range(300):
+        if seen():
+            return True
+        time.sleep(0.1)
+    return False
 
 
 def test_what_cannot_be_read_is_told_by_line_and_the_rest_is_read(byref, projects):

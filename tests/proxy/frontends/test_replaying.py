@@ -45,6 +45,13 @@ def test_what_was_a_view_when_it_was_recorded_stays_and_is_counted() -> None:
     assert 0.5 < found.total.count.view / found.total.count.raw < 0.9, "the other one is shown as a view"
 
 
+@pytest.mark.parametrize("before", ['<cell id="view">\n', "Exit code: 0\nWall time: 0.1 seconds\nOutput:\n"])
+def test_a_view_is_one_behind_what_a_harness_puts_before_it(before: str) -> None:
+    view = Turn("Read", {}, before + "«rk7f3qmab2x make» 400 lines\n" + LOG)
+    (found,) = Work(["auto"], "estimate")(Trajectory("s", "test", "t", (view,)))
+    assert isinstance(found, Summary) and found.already == 1
+
+
 def test_a_session_whose_view_fails_is_told_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*given: object, **named: object) -> None:
         raise ByrefError("no view")

@@ -31,9 +31,10 @@ def found(*numbers: int) -> Found:
 
 def test_the_first_lines_answer_what_would_have_been_saved() -> None:
     told = text(found(1, 2, 3)).splitlines()
-    assert told[0] == "3 sessions (3 Claude Code), 33 requests, 9 tool outputs; profile auto"
-    assert told[3].startswith("byref would have left out 74.0 % (73.5 to 74.5) of the 6,000 tokens of tool outputs.")
+    assert told[0] == "3 sessions (3 Claude Code), 33 requests, 9 tool outputs."
+    assert "profile `auto` 74.0 % (" in told[2] and told[2].endswith("of the 6,000 tokens of tool outputs would have been left out.")
     assert sum(any(regime.name in line for line in told) for regime in REGIMES) == len(REGIMES)
+    assert max(map(len, told)) <= 126, "as wide as its widest table"
     assert "What this cannot know:" in told and any(line.startswith("Llama-3.1-8B") for line in told)
 
 
