@@ -15,6 +15,7 @@ _LINE = "-=+|:~ ┌┬┐├┼┤└┴┘─│╔╦╗╠╬╣╚╩╝═�
 _DRAWN = re.compile(r"--|==|──|══|━━|~~")
 _CORNER = tuple("+┌╔╒┏╭")
 BARS = frozenset("|│┃║")  # what stands between the cells of a ruled row
+_RECORDS = frozenset("-*─")  # what RECORD begins with
 RECORD = re.compile(r"[-*─]+\[ RECORD \d+ \]|\*+ \d+\. row \*+")
 # The name of a column in capitals, as ps, docker and kubectl print it
 _CAPITAL = re.compile(r"[%#(]?[A-Z][A-Z0-9%/()_.:+-]*(?<!:)")
@@ -28,6 +29,7 @@ _PROGRAMS = frozenset({
     "top", "vmstat", "iostat", "dpkg", "systemctl", "column", "gh", "pip", "pip3", "conda", "npm", "aws", "gcloud", "csvlook"})
 _MEDIA = frozenset({"text/csv", "text/tab-separated-values"})
 _FILE = re.compile(r"\.(?:csv|tsv|tab)\b", re.I)
+_TAKEN = bytes(code not in b" \t" for code in range(256))  # 0 for a blank, 1 for all else
 _NAME = 40  # characters of a column's name, at most
 _WIDE = 4000  # characters of a line that are looked at
 _BEFORE = 8  # lines that may stand before the heading
@@ -49,23 +51,27 @@ def form_of(rows: list[str], call: Call, media: str) -> Form | None:
     places = [i for i, row in enumerate(rows) if row.strip()][:ROWS]
     if len(places) < 3:
         return None
-    asked = program(call) in _PROGRAMS
     for k, i in enumerate(places[:_BEFORE]):
         row = rows[i]
-        if RECORD.match(row):
+        if row[0] in _RECORDS and RECORD.match(row):
             return Form(RECORDS, i, i, 86) if k < 2 else None
         if is_rule(row):
             form = _ruled(rows, places, k)
-            return form if form and _is_main(rows, places, form, asked) else None
+            return form if form and _is_main(rows, places, form, _asked(call)) else None
     delimited = _delimited(rows, places, call, media)
     if delimited:
         return delimited
     for k, i in enumerate(places[:_BEFORE]):
         if in_capitals(rows[i]) and _fits(rows, places[k:]):
-            return Form(ALIGNED, i, i + 1, 82 if asked else 74)
+            return Form(ALIGNED, i, i + 1, 82 if _asked(call) else 74)
     if _columns(rows, places):
-        return Form(ALIGNED, places[0], places[0] + 1, 80 if asked else 66)
+        return Form(ALIGNED, places[0], places[0] + 1, 80 if _asked(call) else 66)
     return None
+
+
+def _asked(call: Call) -> bool:
+    """Whether a call runs a program that prints tables."""
+    return program(call) in _PROGRAMS
 
 
 def _ruled(rows: list[str], places: list[int], k: int) -> Form | None:
@@ -114,13 +120,13 @@ def _is_main(rows: list[str], places: list[int], form: Form, asked: bool) -> boo
 
 def _delimited(rows: list[str], places: list[int], call: Call, media: str) -> Form | None:
     """CSV and its kin: the same number of delimiters in nearly every line, below names of columns."""
-    kind = media.partition(";")[0].strip().lower()
-    named = kind in _MEDIA or bool(_FILE.search(canonical(call.arguments) if call.arguments else ""))
-    asked = named or program(call) in _PROGRAMS
     whole = _joined(rows, places)
     for sign in ("\t", ",", ";", "|"):
         if sum([sign in row for row in whole.values()]) * 10 < len(whole) * 7:  # most have none
             continue
+        kind = media.partition(";")[0].strip().lower()
+        named = kind in _MEDIA or bool(_FILE.search(canonical(call.arguments) if call.arguments else ""))
+        asked = named or _asked(call)
         counts = [_count(row, sign) for row in whole.values()]
         usual, often = Counter(counts).most_common(1)[0]
         if usual < (1 if asked else 2) or often * 10 < len(counts) * (7 if named else 9):
@@ -134,13 +140,15 @@ def _delimited(rows: list[str], places: list[int], call: Call, media: str) -> Fo
             continue
         if not heading and not asked and (usual < 2 or often != len(counts)):
             continue
-        sure = 95 if kind in _MEDIA else 86 if program(call) in _PROGRAMS else 78 if named else 74
+        sure = 95 if kind in _MEDIA else 86 if _asked(call) else 78 if named else 74
         return Form(sign, at, at + int(heading), sure)
     return None
 
 
 def _joined(rows: list[str], places: list[int]) -> dict[int, str]:
     """Lines with those below them that a quoted cell runs on over."""
+    if not any(['"' in rows[i] for i in places]):
+        return {i: rows[i] for i in places}
     out: dict[int, str] = {}
     begun = -1
     for i in places:
@@ -164,8 +172,10 @@ def _is_name(cell: str) -> bool:
 
 def in_capitals(row: str) -> bool:
     """Whether a line names columns in capitals: two words or more."""
+    if not row.isupper():
+        return False
     words = row.split()
-    return len(words) > 1 and row.isupper() and all(map(_CAPITAL.fullmatch, words)) and sum([len(word) > 1 for word in words]) > 1
+    return len(words) > 1 and all(map(_CAPITAL.fullmatch, words)) and sum([len(word) > 1 for word in words]) > 1
 
 
 def _fits(rows: list[str], places: list[int]) -> bool:
@@ -179,14 +189,19 @@ def _fits(rows: list[str], places: list[int]) -> bool:
 def _columns(rows: list[str], places: list[int]) -> bool:
     """Whether lines are aligned: two blank columns through all of them, and a column of numbers below a word."""
     head = rows[places[0]]
-    body = [rows[i] for i in places[1:]]
     width = min(len(head.rstrip()), 200)
-    if len(body) < 3 or width < 8 or "  " not in head or _SIGNS.search(head) or sum(["  " in row for row in body]) * 10 < len(body) * 8:
+    if len(places) < 4 or width < 8 or "  " not in head or _SIGNS.search(head):
+        return False
+    body = [rows[i] for i in places[1:]]
+    if sum(["  " in row for row in body]) * 10 < len(body) * 8:
         return False
     taken = 0
     for row in (head, *body):
-        taken |= int(re.sub(r"[^ \t]", "1", row[:width].ljust(width)).replace(" ", "0").replace("\t", "0") or "0", 2)
-    spans = [found.span() for found in re.finditer("1+", f"{taken:0{width}b}")]
+        row = row[:width].ljust(width)
+        taken |= int.from_bytes(row.encode().translate(_TAKEN) if row.isascii() else bytes([sign not in " \t" for sign in row]), "big")
+        if taken.bit_count() > width - 2:  # two blank columns are left at least
+            return False
+    spans = [found.span() for found in re.finditer(b"\1+", taken.to_bytes(width, "big"))]
     if len(spans) < 3:
         return False
     columns = [[row[a:b].strip() for row in body] for a, b in spans[:-1]]

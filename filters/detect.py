@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from functools import cache
-from heapq import heapify, heappop, heappush
+from functools import cache, lru_cache
+from heapq import heappop, heappush
 
 from byref.filters import shapes
 from byref.filters.lines import clean
@@ -32,18 +32,26 @@ def detect(text: str, call: Call, media: str = "text/plain", first: str = "", wh
     sample = text[:SAMPLE]
     if "\x1b" in sample or "\r" in sample:
         sample = "\n".join([clean(row) for row in sample.split("\n")])
-    plain = media == "text/plain"
-    # the least that may stand in the order before a shape: a shape is asked how sure it is once that could put it first
-    waiting = [(-(_CERTAIN if shape.name == first else getattr(shape, "most", _MOST) if plain else _MOST), shape.name, False, shape)
-               for shape in known()]
-    heapify(waiting)
-    while waiting:
-        _, name, asked, shape = heappop(waiting)
-        if not asked:
-            sure = shape.match(call, media, sample)
-            heappush(waiting, (-(sure if name != first else _CERTAIN if sure else _HINTED), name, True, shape))
-            continue
-        units = getattr(shape, "cut", shape.units)(text, call) if whole else shape.units(text, call)
-        if units is not None:
-            return name, units
+    order = _order(known(), media == "text/plain", first)
+    sure: list[tuple[int, str, Shape]] = []  # those that were asked, the most confident first
+    for least, name, shape in order:
+        while sure and sure[0] < (least, name):
+            _, best, claimant = heappop(sure)
+            units = getattr(claimant, "cut", claimant.units)(text, call) if whole else claimant.units(text, call)
+            if units is not None:
+                return best, units
+        if shape is not None:
+            found = shape.match(call, media, sample)
+            if name == first:
+                found = _CERTAIN if found else _HINTED
+            if found:  # else the text shape goes before it, which takes every text
+                heappush(sure, (-found, name, shape))
     raise AssertionError("the text shape takes every text")
+
+
+@lru_cache(maxsize=256)
+def _order(shapes: tuple[Shape, ...], plain: bool, first: str) -> tuple[tuple[int, str, Shape | None], ...]:
+    """Shapes by the least that may stand in the order before them: each is asked how sure it is once that could put it first."""
+    most = {shape.name: _CERTAIN if shape.name == first else getattr(shape, "most", _MOST) if plain else _MOST for shape in shapes}
+    order: list[tuple[int, str, Shape | None]] = [(-most[shape.name], shape.name, shape) for shape in shapes]
+    return (*sorted(order, key=lambda one: one[:2]), (1, "", None))

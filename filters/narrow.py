@@ -3,11 +3,14 @@ from __future__ import annotations
 
 from byref.filters.argv import command as command
 from byref.filters.argv import program as program
-from byref.filters.patterns import any_of
+from byref.filters.patterns import Seldom
 from byref.proxy.contracts import Call
 
-_NARROW = any_of(r"\|\s*(?:head|tail|grep|egrep|rg|sed|awk|cut|jq|wc|sort|uniq)\b", r"\bsed -n\b", r"^\s*(?:head|tail)\b", r"\bawk\b",
-                 r"\bgrep\b.*-[ABCm] ?\d", r"\bgit\b.*\b(?:blame|annotate|log)\b.* -L ?\S")
+_narrows = Seldom(
+    r"\|\s*(?:head|tail|grep|egrep|rg|sed|awk|cut|jq|wc|sort|uniq)\b|\bsed -n\b|^\s*(?:head|tail)\b|\bawk\b"
+    r"|\bgrep\b.*-[ABCm] ?\d|\bgit\b.*\b(?:blame|annotate|log)\b.* -L ?\S",
+    r"\|[^!-~]*(?:head|tail|grep|egrep|rg|sed|awk|cut|jq|wc|sort|uniq)\b|sed -n|^[^!-~]*(?:head|tail)\b|\bawk\b"
+    r"|\bgrep\b.*-[ABCm]|\bgit\b.* -L")
 
 
 def narrowed(call: Call) -> bool:
@@ -16,4 +19,4 @@ def narrowed(call: Call) -> bool:
     if isinstance(arguments, dict) and (arguments.get("offset") is not None or arguments.get("limit") is not None
                                         or arguments.get("view_range") is not None or arguments.get("head_limit") is not None):
         return True
-    return bool(_NARROW.search(command(call)))
+    return _narrows(command(call))

@@ -3,14 +3,48 @@ from __future__ import annotations
 
 import re
 
+from byref.proxy.text import pattern as compiled
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from byref.proxy.text import Pattern
 
 
 def any_of(*alternatives: str, flags: re.RegexFlag = re.NOFLAG, opening: str = "") -> re.Pattern[str]:
     """A pattern that matches where any of the alternatives does. opening: what all start with; where it is missing, none is tried."""
     return re.compile(f"(?={opening})(?:{'|'.join(alternatives)})" if opening else "|".join(alternatives), flags)
+
+
+class Seldom:
+    """A search for what few texts hold, where RE2 looks for a sign of it first: of the many that have none it takes a tenth of the time.
+
+    sign: an RE2 pattern that is found wherever the pattern is; to RE2 the classes `\\s`, `\\w` and `\\d` and the edge `\\b` are those of
+    ASCII, so that it has to allow for more than the pattern does.
+    """
+
+    __slots__ = ("_look", "_search", "_sign", "pattern")
+
+    def __init__(self, pattern: str, sign: str) -> None:
+        self.pattern, self._sign = re.compile(pattern), sign
+        self._search = self.pattern.search
+        self._look: Callable[[bytes], bool] | None = None  # RE2 compiles it for the first output
+
+    def __call__(self, text: str) -> bool:
+        """Whether the pattern is found in a text."""
+        if self._look is None:
+            self._look = _looker(compiled(self._sign))
+        return self._look(text.encode("utf-8", "replace")) and self._search(text) is not None
+
+
+def _looker(pattern: Pattern) -> Callable[[bytes], bool]:
+    match = getattr(getattr(pattern, "_regexp", None), "Match", None)
+    if match is None:
+        return lambda data: pattern.search(data) is not None
+    from re2 import _re2
+    anywhere = _re2.RE2.Anchor.UNANCHORED
+    return lambda data: bool(match(anywhere, data, 0, len(data))[0][0] >= 0)
 
 
 def captures(pattern: Pattern, data: bytes) -> list[list[tuple[int, int]]]:

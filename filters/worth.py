@@ -7,13 +7,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import lru_cache
-from itertools import chain, compress
+from itertools import compress
 from operator import ne, not_
 from typing import TypeAlias
 
 from byref.filters import weights
 from byref.proxy.contracts import Call, Seen
-from byref.proxy.text import canonical, mapped, terms_by_line
+from byref.proxy.text import canonical, mapped, terms_said
 
 Words: TypeAlias = tuple[frozenset[str], frozenset[str]]  # terms, and the sub-words in them
 
@@ -91,7 +91,7 @@ def insides(terms: list[str]) -> list[str]:
 @lru_cache(maxsize=64)
 def words_of(text: str) -> Words:
     """The terms of a text, and the sub-words of them that say something: three letters or more."""
-    terms = frozenset(chain.from_iterable(terms_by_line(text)))
+    terms = terms_said(text)
     return terms, frozenset(word for word in " ".join(insides(list(terms))).split() if len(word) > 2)
 
 

@@ -18,7 +18,7 @@ from byref.proxy.intake import Raw, parts, to_bytes
 from byref.proxy.ledger import events
 from byref.proxy.session import Memory, Session, hashes, still
 from byref.proxy.signature import signature, tool_kind
-from byref.proxy.text import SMALL, canonical, canonical_arguments, estimate, ref_of, terms_of
+from byref.proxy.text import SMALL, canonical, canonical_arguments, estimate, ref_of, terms_said
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +73,6 @@ class Gateway:
         self._closed = False
         self._rulebook: Rulebook | None = None
         self._problems: set[str] = set()
-        self._task: tuple[str, frozenset[str]] = ("", frozenset())
         self._indexes: Indexes | None = None
         self._events: EventLog | None = None
         if settings.log is not None and self._shared:
@@ -201,7 +200,7 @@ class Gateway:
             view = View(view.head, every, view.gaps, view.shape, False, view.lines, view.terms)
         terms = view.terms
         if memory is not None:
-            terms = terms.union(terms_of(_asked(call)), self._task_terms(call.task), (call_again,))
+            terms = terms.union(terms_said(_asked(call)), terms_said(f"{call.task}\n{call.intent}"), (call_again,))
         keep = memory is not None and self._shared
         tokens = sum(part.tokens for _, part in told)
         if native is not None and native != events.WHOLE:
@@ -262,14 +261,6 @@ class Gateway:
         sources = [(part, raw.source(store, BytesSource)) for part, raw in held]
         rules = self.rules(scope) if sum([part.size for _, part in sources]) > SMALL else ()  # else none is asked, nor looked for
         return render.view(ref, sources, call, seen, profile, budget, rules, self._misruled)
-
-    def _task_terms(self, task: str) -> frozenset[str]:
-        """The terms of a task, which is mostly that of the call before."""
-        held, terms = self._task
-        if held != task:
-            terms = frozenset(terms_of(task))
-            self._task = (task, terms)
-        return terms
 
     def rules(self, scope: str) -> tuple[RuleFile, ...]:
         """The rules of the user and of the project that a scope names, which go before those of byref. Raises nothing."""

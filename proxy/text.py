@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 REF_LENGTH = 11
 SMALL = 400  # bytes; outputs up to here are half of all calls and 4 % of the characters: they pass as they are
+_SAID = 64  # texts of which the terms are held
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"  # RFC 4648, lower case
 # Left out of canonical arguments: they do not change what a call returns, or only when it is cut short.
 _NOT_CANONICAL = frozenset({"description", "timeout", "timeout_ms", "cwd", "workdir", "working_dir", "working_directory"})
@@ -130,6 +131,19 @@ def terms_by_line(text: str) -> list[list[str]]:
 def terms_of(text: str) -> set[str]:
     """The terms of all lines, each once."""
     return set(_apart(text).split())
+
+
+_said: dict[str, frozenset[str]] = {}  # terms of what was asked about last
+
+
+def terms_said(text: str) -> frozenset[str]:
+    """The same of what stands around a call, such as a task: it is asked about more than once."""
+    found = _said.get(text)
+    if found is None:
+        if len(_said) >= _SAID:
+            _said.clear()
+        found = _said[text] = frozenset(terms_of(text))
+    return found
 
 
 def _apart(text: str) -> str:

@@ -1,6 +1,8 @@
 """Bytes that are no text: their number stands, and the address that fetches them."""
 from __future__ import annotations
 
+import re
+
 from byref.filters.units import HIDDEN, Units
 from byref.proxy.contracts import Call
 
@@ -18,11 +20,16 @@ class Binary:
 
 def is_binary(sample: str) -> bool:
     """Whether a tenth or more of it is no text: control characters, or bytes that are no UTF-8. A NUL in a log makes no binary of it."""
-    odd = len(sample) - len(sample.translate(_ODD))
-    return odd * 10 >= len(sample) > 0
+    odd = 0
+    try:
+        data = sample.encode()
+    except UnicodeEncodeError:
+        data, odd = sample.encode("utf-8", "surrogatepass"), len(_NOT_UTF8.findall(sample))
+    return (odd + len(data) - len(data.translate(None, _CONTROLS))) * 10 >= len(sample) > 0
 
 
-_ODD = dict.fromkeys([*(code for code in range(32) if chr(code) not in "\t\n\r\b\f\x1b"), 127, *range(0xDC80, 0xDD00)])
+_CONTROLS = bytes(code for code in (*range(32), 127) if code not in b"\t\n\r\b\f\x1b")
+_NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 
 def units(size: int) -> Units:

@@ -22,6 +22,7 @@ _LOG = re.compile(r"\.(?:log|out|err)\b")  # files whose failures stand when the
 _DEFINES = frozenset({
     "class", "def", "function", "func", "fn", "interface", "struct", "enum", "trait", "impl", "module", "namespace", "type", "macro_rules!",
     "export", "public", "private", "protected", "static", "abstract", "async", "pub", "pub(crate)", "describe(", "it("})
+_OPENING = frozenset(word[0] for word in _DEFINES)
 _DEFINED = re.compile(r"(?:(?:export|default|public|private|protected|static|abstract|async|pub|pub\(crate\)|final|override)\s+)*"
                       r"(?:class|def|function|func|fn|interface|struct|enum|trait|impl|module)\s+(\w+)")
 
@@ -72,9 +73,16 @@ def _cut(text: str) -> tuple[Units, list[str]]:
 
 def _worth(texts: list[str], keys: list[str], call: Call) -> list[int]:
     """Quarters by the structure of code: a definition for its name, the lines inside it where that name was asked for."""
-    asked, task = asked_of(call), task_of(call)
-    terms, words = asked[0] | task[0], asked[1] | task[1]
     worth = [0] * len(texts)
+    within: dict[int, int] = {}  # what the body of a definition is worth
+    for i, key in enumerate(keys):
+        if key[:1] in _OPENING and key.split(None, 1)[0] in _DEFINES:
+            worth[i] = weights.DEFINITION
+            found = _DEFINED.match(key)
+            if found:
+                within[i] = _inside(found[1], call)
+    if not any(within.values()):
+        return worth
     nested: list[tuple[int, int]] = []  # indentation of the definitions around a line, and what their bodies are worth
     for i, key in enumerate(keys):
         if not key:
@@ -82,16 +90,20 @@ def _worth(texts: list[str], keys: list[str], call: Call) -> list[int]:
         indent = len(texts[i]) - len(texts[i].lstrip())
         while nested and indent <= nested[-1][0] and key[0] not in ")]}":
             nested.pop()
-        if nested:
+        if nested and not worth[i]:
             worth[i] = nested[-1][1]
-        if key.split(None, 1)[0] in _DEFINES:
-            worth[i] = weights.DEFINITION
-            found = _DEFINED.match(key)
-            if found:
-                name = found[1]
-                related = not words.isdisjoint(subwords(name))
-                nested.append((indent, weights.INSIDE_NAMED if name in terms else weights.INSIDE_RELATED if related else 0))
+        if i in within:
+            nested.append((indent, within[i]))
     return worth
+
+
+def _inside(name: str, call: Call) -> int:
+    """What the lines inside a definition are worth by its name."""
+    asked, task = asked_of(call), task_of(call)
+    if name in asked[0] or name in task[0]:
+        return weights.INSIDE_NAMED
+    words = subwords(name)
+    return 0 if asked[1].isdisjoint(words) and task[1].isdisjoint(words) else weights.INSIDE_RELATED
 
 
 def _blamed(rows: list[str]) -> tuple[list[str], list[str]]:
@@ -116,12 +128,15 @@ def _unnumbered(rows: list[str], glued: bytearray | None) -> tuple[list[str], li
         return rows, None
     cut = [row.partition(sign) for row in rows]
     starts = [k for k in range(len(rows)) if not glued[k]] if glued is not None else range(len(rows))
-    numbers = [-2, *_numbers(cut if glued is None else [cut[k] for k in starts]), -2]
+    found = _numbers(cut if glued is None else [cut[k] for k in starts])
+    if glued is None and len(found) > 1 and found == list(range(found[0], found[0] + len(found))) and found[0] >= 0:
+        return [text for _, _, text in cut], [number.lstrip() + sign for number, _, _ in cut]
+    numbers = [-2, *found, -2]
     texts, labels = rows.copy(), [""] * len(rows)
     for k, before, own, after in zip(starts, numbers, numbers[1:], numbers[2:], strict=False):
         if own >= 0 and (before == own - 1 or after == own + 1):
-            number, found, texts[k] = cut[k]
-            labels[k] = number.lstrip() + found
+            number, _, texts[k] = cut[k]
+            labels[k] = number.lstrip() + sign
     return texts, labels
 
 

@@ -9,6 +9,7 @@ from operator import ne
 from byref.filters.failures import mark, mark_summary, suspects
 from byref.filters.lines import split
 from byref.filters.narrow import command, narrowed
+from byref.filters.patterns import Seldom
 from byref.filters.units import ALWAYS, ANCHOR, MUST, PLAIN, Units
 from byref.proxy.contracts import Call
 from byref.proxy.text import terms_by_line
@@ -31,10 +32,12 @@ _STARTS, _SECOND = frozenset(" 0123456789-bcdlpstDFMARCUTXB?![(│|\u00a0├└`
 _PLAIN = re.compile(r"[^ \t:|<>\"'=;,()]*")  # what is in a path, and in no other text
 _TROUBLE = re.compile(r"─ UNMET (?!OPTIONAL)| (?:invalid|extraneous|FAILED|\(error|\[error)\b")  # what a tree says after a name, or for one
 _CONFLICT = re.compile(r"(?:DD|AU|UD|UA|DU|AA|UU) \S")
-_ASKED = re.compile(
+_lists = Seldom(
     r"(?:^|&&|\|\||;|\||\n|\bsudo|\bxargs)\s*(?:[\w./-]*/)?(?:ls|dir|exa|eza|find|fd|fdfind|tree|du|locate"
     r"|git (?:-C \S+ )?(?:ls-files|ls-tree|status (?:-s\b|--short|--porcelain\S*)|[^|&;\n]*--(?:name-status|name-only|numstat))"
-    r"|(?:npm|pnpm|yarn) (?:ls|list)|cargo tree|tar -?\w*t\w*|unzip -l|rg --files)(?:\s|$)")
+    r"|(?:npm|pnpm|yarn) (?:ls|list)|cargo tree|tar -?\w*t\w*|unzip -l|rg --files)(?:\s|$)",
+    r"(?:ls|dir|exa|eza|find|fd|fdfind|tree|du|locate|list|files|-s|-l|--short|--name-status|--name-only|--numstat)(?:[^!-~]|$)"
+    r"|tar |--porcelain")
 _TOOLS = frozenset({"glob", "ls", "list_files", "list_dir", "list_directory", "find_files", "find_file", "file_search",
                     "search_files", "globtool"})
 _ROWS = 80  # lines that say what kind of output this is
@@ -110,7 +113,7 @@ class Listing:
 
 def _asked(call: Call) -> bool:
     """Whether the call is one that lists."""
-    return call.tool.lower().rpartition("__")[2] in _TOOLS or bool(_ASKED.search(command(call)))
+    return call.tool.lower().rpartition("__")[2] in _TOOLS or _lists(command(call))
 
 
 def _strange(rows: list[str]) -> bool:

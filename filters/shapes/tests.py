@@ -6,14 +6,15 @@ import re
 from byref.filters.failures import mark, suspects
 from byref.filters.lines import split
 from byref.filters.narrow import command, narrowed
-from byref.filters.patterns import any_of
+from byref.filters.patterns import Seldom, any_of
 from byref.filters.steering import demote
 from byref.filters.units import ALWAYS, ANCHOR, MUST, Units
 from byref.proxy.contracts import Call
 
-_RUNNER = any_of(
-    r"\b(?:pytest|py\.test|unittest|nosetests|tox|nox|jest|vitest|mocha|ava|rspec|phpunit|ctest|runtests|prove)\b",
-    r"\b(?:go|cargo|mvn|gradle|npm|npm run|yarn|dotnet|mix|make) test\b", r"\bcargo nextest\b", r"\bmake check\b", r"\bbin/test\b")
+_RUNNER = (
+    r"\b(?:pytest|py\.test|unittest|nosetests|tox|nox|jest|vitest|mocha|ava|rspec|phpunit|ctest|runtests|prove"
+    r"|cargo nextest|make check|bin/test|(?:go|cargo|mvn|gradle|npm|npm run|yarn|dotnet|mix|make) test)\b")
+_runs = Seldom(_RUNNER, _RUNNER)
 _PASSED = any_of(
     r"^\S+::.+ (?:PASSED|SKIPPED|XFAIL)\b", r"^PASSED ",  # pytest -v, -rA
     r"^\S+\.py [.sxX]+(?: +\[ *\d+%\])?$", r"^\d+(?:\.\d+)?s (?:call|setup|teardown) ",  # pytest, --durations
@@ -45,7 +46,7 @@ class Tests:
     def match(self, call: Call, media: str, sample: str) -> int:
         rows = sample.split("\n")[:_ROWS]
         said = (_PASSED.match(row) or _NAME.match(row) or _SUMMARY.match(row) for row in rows)
-        if _RUNNER.search(command(call)):
+        if _runs(command(call)):
             return 90 if any(said) or "=== test session starts" in sample else 0
         missed = found = 0
         for one in said:
