@@ -218,6 +218,11 @@ SECTIONS = (
             "constants are fitted on one half, the other is held out, and then the halves are exchanged ([measuring.md](measuring.md)).",
             (Figure("price, sum off by", r"^\| price \|.*?\| [+-]([\d.]+)% \|", 3, "%"),
              Figure("price, median conversation off by", r"^\| price \|.*\| ([\d.]+)%(?: !)? \|$", 10, "%"))),
+    Section("report", "`byref report`", MONEY,
+            "How long a report takes over the ledger of 100,000 outputs; processor time. Beside it: reading the same rows with sqlite3 and "
+            "parsing their numbers.",
+            (Figure("100,000 outputs", r"none counted: report ([\d.]+) s", 1.5, "s"),
+             Figure("in times of reading the rows", r"none counted: .*: ([\d.]+) times", ratio=True, times=True))),
     Section("replay", "`byref replay`", MONEY,
             "How fast recordings go through `byref replay` with two processes and without models, and in how much memory: sessions of "
             "agents (outputs of a kilobyte) and of logs (some 30), real ones again and again under other names. Beside it in the same run: "

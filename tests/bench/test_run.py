@@ -81,6 +81,16 @@ def test_a_name_that_is_none_is_an_error_that_says_which_there_are(run: ModuleTy
     assert "no benchmark nobody; there are views, " in capfd.readouterr().err
 
 
+def test_where_no_view_is_made_nothing_is_measured(run: ModuleType, page: Path, monkeypatch: pytest.MonkeyPatch,
+                                                   capfd: pytest.CaptureFixture[str]) -> None:
+    def broken(*_: object, **__: object) -> object:
+        raise ImportError("no such shape")
+    monkeypatch.setattr("byref.filters.render.view", broken)
+    assert called(run, monkeypatch, "--write", "hooks") == 1
+    assert "nothing is measured: no view, the raw output passed: ImportError" in capfd.readouterr().err
+    assert "### Hooks" not in page.read_text()
+
+
 def test_full_runs_what_is_left_out_otherwise(run: ModuleType, page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (run.HERE / "knobs.py").write_text('print("int8 loses nothing")')
     assert called(run, monkeypatch, "--full", "--write", "knobs") == 0 and "int8 loses nothing" in page.read_text()
