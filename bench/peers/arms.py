@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import partial
 
 from byref.proxy.contracts import Call
+from byref.proxy.errors import ByrefError
 from byref.proxy.frontends.replaying import Views
 from byref.proxy.gateway import Gateway
 from byref.proxy.gateway import open as open_gateway
@@ -71,7 +72,7 @@ class Budgeted:
         self._gateway: Gateway | None = None
 
     def start(self, trajectory: Trajectory) -> Callable[[Call, str], Shown]:
-        """A fresh store."""
+        """A fresh store; raises `ByrefError` where a view could not be made."""
         if self._gateway is not None:
             self._gateway.close()
         self._gateway = open_gateway("memory:", profile="lean")
@@ -79,6 +80,8 @@ class Budgeted:
 
         def view(call: Call, output: str) -> Shown:
             found = session.capture(tool=call.tool, args=call.arguments, output=output, said=call.said, budget=self.budget)
+            if found.warning:
+                raise ByrefError(found.warning)
             return Shown(found.text, found.shape)
         return view
 
