@@ -32,6 +32,7 @@ def test_figures() -> None:
     assert figures([1, None]) == (1.0, 0.5, 1.0)
     assert figures([3]) == (0.0, 1.0, pytest.approx(1 / 3))
     assert figures([7, 9]) == (0.0, 0.0, pytest.approx(1 / 7))
+    assert figures([5, 6]) == (0.0, 0.5, 0.2), "the fifth is among five, the sixth is not"
     assert figures([None]) == (0.0, 0.0, 0.0)
     assert figures([1, 2, 3, 4, 5, 6, 7])[1] == 1.0, "five places cannot hold seven"
 

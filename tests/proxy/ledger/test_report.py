@@ -70,6 +70,13 @@ def test_a_search_by_who_does_not_know_the_conversation_reads_the_context_of_the
     assert ours.saving(PRICES) == tool.saving(PRICES) and "mcp" not in tool.conversations
 
 
+def test_a_message_that_two_daemons_noted_is_billed_once() -> None:
+    bill = [events.usage(at=1.0, session=name, ref="", tool="", message="m1", numbers={"input": 70, "output": 5}) for name in "sst"]
+    found = report([*viewed("r1", 1000, 100), *bill])
+    assert (found.messages, found.billed, found.conversations["s"].requests) == (1, {"input": 70, "output": 5}, 1)
+    assert found.conversations["t"].billed == {}, "a conversation that was resumed under another name holds it again"
+
+
 def test_definitions_are_charged_where_nothing_was_saved_too() -> None:
     """A session of which only the bill was seen: its agent called no tool of ours, and its requests carried them."""
     def bill(session: str, **numbers: int) -> list[Event]:

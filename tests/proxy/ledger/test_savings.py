@@ -63,6 +63,14 @@ def test_money_is_the_share_of_what_was_billed() -> None:
     assert savings.unbilled == 1
 
 
+def test_where_a_file_holds_only_the_beginning_of_an_answers_count_what_was_written_stands() -> None:
+    priced = Priced(Prices("dear", read=0, write=1, output=5), 1.0, "a table")
+    for counted, stands in ((10, 500), (800, 800)):
+        savings = Savings(lambda model: priced)
+        savings.add(session(1, 400, usage=Usage(11, 0, 0, 1000, counted), model="m"))
+        assert savings.money()[0].bill == pytest.approx((1000 + stands * 5) / 1e6)
+
+
 def test_caches_hold_what_was_written_and_turns_count_each_request() -> None:
     found = filled(400).kv(2)
     assert (found["raw"], found["saved"], found["net"]) == (2000, 1200, 2 * (600 - 650))

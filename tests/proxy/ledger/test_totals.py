@@ -67,6 +67,14 @@ def test_rows_add_up() -> None:
     assert (one.calls, one.gross, one.net, one.saved, one.turns) == (3, 6, 3, 0.2, 2.0) and Row().saved == 0
 
 
+def test_tool_results_are_all_that_was_written_and_read_of_them_in_the_bill_as_it_would_have_been() -> None:
+    bill = [events.usage(at=1.0, session="s", ref="", tool="", message=f"m{n}", numbers={"read": 9000, "written": 1000}) for n in range(3)]
+    found = report([*viewed("r1", 1000, 100), *viewed("r2", 500, 500), *bill])
+    saved = 900 * PRICES.write + 900 * PRICES.read
+    would = 3 * (9000 * PRICES.read + 1000 * PRICES.write) + saved
+    assert found.of_bill(PRICES) == pytest.approx(((1500 * PRICES.write + 1000 * PRICES.read) / would, saved / would))
+
+
 def test_nothing_has_no_shares_of_a_bill() -> None:
     assert Report().of_bill(PRICES) is None and Report().bill(PRICES) is None and Report().saving(PRICES) == 0 and Report().asked == 0
 
