@@ -114,11 +114,12 @@ def drawn(every: Sequence[Billed], middle: Callable[[list[float]], float]) -> li
         for name, _, _, whole, each in errors(order[1::2], partial(Billed.simulated, scale=constants[0], shared=constants[1])):
             if name in found:
                 found[name].append((whole, each))
-    out = ["| | sum off by, mean | from | to | median trajectory off by | halves within both |", "|---|---:|---:|---:|---:|---:|"]
+    names = {"read": "all read", "write": "all written", "price": "whole price"}
+    out = ["| of halves drawn | sum off by, mean | from | to | median trajectory off by | halves within both |", "|---|---:|---:|---:|---:|---:|"]
     for name, of in found.items():
         wholes, eaches = [whole for whole, _ in of], [each for _, each in of]
         met = sum(abs(whole) <= SUM and each <= EACH for whole, each in of)
-        out.append(f"| {name} | {statistics.fmean(wholes):+.2%} | {min(wholes):+.2%} | {max(wholes):+.2%} | {min(eaches):.1%} to "
+        out.append(f"| {names[name]} | {statistics.fmean(wholes):+.2%} | {min(wholes):+.2%} | {max(wholes):+.2%} | {min(eaches):.1%} to "
                    f"{max(eaches):.1%} | {met} of {len(of)} |")
     return out
 
