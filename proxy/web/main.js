@@ -182,13 +182,14 @@ function keys(event) {
   const { key, target } = event;
   if (key === "Escape") return escape();
   if (target.matches("select, input")) return;
-  if (target.getAttribute("role") === "tab" && (key === "ArrowRight" || key === "ArrowLeft")) {
-    const beside = TABS[(TABS.indexOf(tab) + (key === "ArrowRight" ? 1 : TABS.length - 1)) % TABS.length];
+  const at = TABS.indexOf(tab);
+  const beside = { ArrowRight: TABS[at + 1] || TABS[0], ArrowLeft: TABS.at(at - 1), Home: TABS[0], End: TABS.at(-1) }[key];
+  if (target.getAttribute("role") === "tab" && beside) {
     choose(beside);
     $(`tab-${beside}`).focus();
     return event.preventDefault();
   }
-  const inside = target.closest(".bytes"); // there arrows scroll
+  const inside = target.closest(".bytes, .excerpt, .scroll"); // there arrows scroll
   const by = key === "j" || (key === "ArrowDown" && !inside) ? 1 : key === "k" || (key === "ArrowUp" && !inside) ? -1 : 0;
   if (by && step(by)) return event.preventDefault();
   if (key === "/") choose("search");

@@ -116,6 +116,13 @@ def test_what_has_the_focus_can_be_seen_and_tab_reaches_all(page: Any) -> None:
     page.locator("#tab-outputs").focus()
     page.keyboard.press("ArrowRight")
     assert focused(page, "id") == "tab-savings" and page.locator("#savings").is_visible()
+    page.keyboard.press("End")
+    assert focused(page, "id") == "tab-time" and page.locator("#time").is_visible()
+    page.keyboard.press("ArrowRight")
+    assert focused(page, "id") == "tab-outputs"
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Home")
+    assert focused(page, "id") == "tab-outputs" and page.locator("#outputs").is_visible()
 
 
 @pytest.mark.parametrize("panel", ["outputs", "savings", "search", "layers", "time"])

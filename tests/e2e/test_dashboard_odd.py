@@ -66,6 +66,7 @@ def test_axe_finds_nothing(site: Site, page: Any, width: int, theme: str) -> Non
             page.locator("form summary").click()
         page.locator(f"#{panel} >> :is(li, canvas, #by-layer canvas, td, #former)").first.wait_for()
         found += [(panel, one["id"], one["nodes"][0]["html"]) for one in axe.run(page).response["violations"]]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
         if panel == "outputs":
             row(page, "echo 54").click()
             page.locator(".gap").first.click()
