@@ -7,6 +7,7 @@ Where the daemon was started again in the middle, what it knew of a conversation
 from __future__ import annotations
 
 import os
+import re
 import stat
 import time
 from collections import OrderedDict
@@ -23,7 +24,8 @@ from byref.proxy.gateway import Gateway
 from byref.proxy.harness import Harness, Hook, Recorded, Returned
 from byref.proxy.ledger import events
 from byref.proxy.session import Session
-from byref.proxy.signature import command_line
+from byref.proxy.signature import command_line, signature
+from byref.proxy.text import estimate
 
 CONVERSATIONS = 1000  # held in memory; one beyond is read from its file again when it goes on
 BEGUN = 10_000  # calls that began and have not returned
@@ -33,6 +35,7 @@ TASK = 4000  # characters of a prompt
 LONGEST = 256 << 20  # bytes of a conversation read at a time
 WAITS = 0.0, 0.005, 0.02  # seconds before each look for what a harness writes of a call that has just ended
 SPILLED = 64 << 20  # bytes of a file in which the harness put an output
+_OFF = re.compile(r"\bBYREF=\S+\s+")
 
 
 def answer(gateway: Gateway, harness: str, event: bytes) -> bytes:
@@ -91,7 +94,11 @@ class Driver:
             return b""
         conversation = self._conversation(hook)
         if hook.kind in ("began", "returned", "failed"):
-            return b"" if self._left_alone(hook, conversation) else self._call(hook, conversation)
+            if not self._left_alone(hook, conversation):
+                return self._call(hook, conversation)
+            if hook.kind != "began":
+                self._bare(hook, conversation)
+            return b""
         if hook.kind == "asked":
             conversation.tasks[hook.agent] = conversation.tasks.get(hook.agent) or hook.text[:TASK]
         elif hook.kind == "forgot":
@@ -186,6 +193,24 @@ class Driver:
         return (any(fnmatchcase(hook.tool, pattern) for pattern in off.tools)
                 or (command is not None and any(fnmatchcase(command, pattern) for pattern in off.commands))
                 or any(folder == project or folder.startswith(project + "/") for project in off.projects))
+
+    def _bare(self, hook: Hook, conversation: _Conversation) -> None:
+        """Notes a call that the agent makes again past byref, for what a view hid: nothing of it is stored, and a repeat it is."""
+        command = command_line(hook.arguments) if isinstance(hook.arguments, dict) else None
+        if command is None or starts_byref(command) or not switched_off(command):
+            return
+        found = self.harness.returned(hook)
+        name, folder = context(hook.session, hook.agent), conversation.scope.partition(":")[2]
+        bare = {key: _OFF.sub("", command) if value == command else value for key, value in hook.arguments.items()}  # type: ignore[union-attr]
+        mark = signature(hook.tool, bare, root=folder if folder.startswith("/") else "", home=self.gateway.settings.user)
+        former = self.gateway.store.recent(conversation.scope, session=name, signature=mark, limit=1)
+        if found is None or not former:
+            return
+        texts = [text if isinstance(text, str) else text.decode("utf-8", "replace") for text in found.parts.values()]
+        tokens = sum(map(estimate, texts))
+        self.gateway.log(conversation.scope, *events.captured(
+            at=self.gateway.clock(), session=name, ref="", tool=hook.tool, shape="", size=sum(map(len, texts)), raw=tokens, view=tokens,
+            parts=len(texts), gaps=0, repeats=former[0].ref, native=events.WHOLE))
 
     def _spent(self, hook: Hook, conversation: _Conversation) -> None:
         """What the conversation cost since it was last read, from the whole lines of its file."""

@@ -16,6 +16,7 @@ from byref.proxy.errors import ConfigError
 from byref.proxy.frontends import hooks
 from byref.proxy.frontends.wrapping import open_session
 from byref.proxy.ledger.report import report
+from byref.proxy.text import estimate
 
 LOG = "".join(f"2026-01-01 step {i} of the build: object file {i * 37 % 500}.o written\n" for i in range(600))
 LOG += "ERROR: cannot link beacon\n"
@@ -244,6 +245,22 @@ def test_a_compaction_and_our_tools_are_in_the_ledger(talk: Talk, gateway: byref
     held = list(gateway.store.events(config.scope_here(str(tmp_path))))
     assert [(event.session, event.kind) for event in held[2:]] == [("s1", "compacted"), ("s1", "usage")]
     assert held[-1].numbers["ours"] == 1 and report(held, definition=50).definitions == 50
+
+
+def test_a_command_that_is_made_again_past_byref_is_a_repeat(talk: Talk, gateway: byref.Gateway, tmp_path: Path) -> None:
+    """The way to an output as it is, of which nothing is stored: it would not have been made, had the view been complete."""
+    talk.bash("make all", LOG)
+    talk.bash("BYREF=off make other", LOG)
+    assert report(gateway.store.events()).total.calls == 1, "nothing of ours had to do with it"
+    assert talk.bash("cd . && BYREF=off  make all", LOG) is None and talk.bash("BYREF=off make all", LOG) is None
+    found = report(gateway.store.events())
+    assert (found.total.calls, found.total.repeats, found.total.repeated) == (2, 1, estimate(LOG)) and outputs(gateway, tmp_path) == 1
+    assert found.net == -found.total.view + estimate(LOG), "of two outputs it was shown one whole, and the view"
+    talk.bash("make more", LOG)
+    talk.gateway.session("mcp", scope=config.scope_here(str(tmp_path))).fetch(
+        gateway.store.recent(config.scope_here(str(tmp_path)), limit=1)[0].ref, "L1-2")
+    talk.bash("BYREF=off make more", LOG)
+    assert report(gateway.store.events()).total.repeats == 1, "it was fetched from in between"
 
 
 def test_what_a_wrapped_server_gave_as_a_view_is_neither_viewed_nor_counted_again(
