@@ -115,7 +115,8 @@ def drawn(every: Sequence[Billed], middle: Callable[[list[float]], float]) -> li
             if name in found:
                 found[name].append((whole, each))
     names = {"read": "all read", "write": "all written", "price": "whole price"}
-    out = ["| of halves drawn | sum off by, mean | from | to | median trajectory off by | halves within both |", "|---|---:|---:|---:|---:|---:|"]
+    out = ["| of halves drawn | sum off by, mean | from | to | median trajectory off by | halves within both |",
+           "|---|---:|---:|---:|---:|---:|"]
     for name, of in found.items():
         wholes, eaches = [whole for whole, _ in of], [each for _, each in of]
         met = sum(abs(whole) <= SUM and each <= EACH for whole, each in of)

@@ -213,11 +213,6 @@ SECTIONS = (
             "interleaved.",
             (Figure("first paint", r"^first-paint +(\d+)", 1000, "ms"), Figure("first page of outputs", r"^listed +(\d+)", None, "ms"),
              Figure("first page of outputs, in times of a small store's", r"^listed .* ([\d.]+)$", ratio=True, times=True))),
-    Section("report", "`byref report`", MONEY,
-            "A report over the ledger of 100,000 outputs, in processor time. Beside it in the same run: reading the same rows with sqlite3 "
-            "and parsing their numbers, and nothing else.",
-            (Figure("report at 100,000 outputs", r"none counted: report ([\d.]+) s", 1.5, "s"),
-             Figure("report, in times of reading its rows", r"parsed alone [\d.]+ s: ([\d.]+) times", ratio=True, times=True))),
     Section("billed", "Simulated bills beside real ones", MONEY,
             "Is the cost model of `byref replay` and `byref report` true? Recorded conversations that carry what the provider billed; two "
             "constants are fitted on one half, the other is held out, then the halves are exchanged, and twenty are drawn "
