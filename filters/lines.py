@@ -37,8 +37,20 @@ class Lines:
                      labels=labels, total=self.numbers[-1] if self.numbers else n, strictness=strictness)
 
 
+# The codes that bring the cursor to the first column, as the carriage returns that they are, of the same length.
+_RETURNS = (("\x1b[1G", "\r\x1b[m"), ("\x1b[0G", "\r\x1b[m"), ("\x1b[G", "\r\x1bM"))
+
+
+def _returned(text: str) -> str:
+    for code, same in _RETURNS:
+        text = text.replace(code, same)
+    return text
+
+
 def clean(line: str) -> str:
     """A line as a terminal would show it: what a carriage return overwrote and all escape codes are gone."""
+    if "\x1b" in line:
+        line = _returned(line)
     if "\r" in line:
         line, offset = _visible(line)
         line = line[offset:]
@@ -60,6 +72,8 @@ def split(text: str, cutter: Callable[[str, int], list[str]] | None = None) -> L
 
     cutter: cuts a long line from one of its characters on, where a shape knows better; the pieces joined are the line.
     """
+    if "\x1b" in text:
+        text = _returned(text)
     rows = text.split("\n")
     if rows and not rows[-1]:
         rows.pop()

@@ -38,7 +38,7 @@ class Code:
         numbers = len(_NUMBERED.findall(sample))
         if numbers > 4 and numbers * 10 > sample.count("\n") * 8:
             return 70
-        if _READ_COMMAND.match(command(call)):
+        if _READ_COMMAND.match(command(call)) and not _LOG.search(command(call)):
             return 60
         if _BLAME.match(sample):
             return 70

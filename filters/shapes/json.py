@@ -17,7 +17,7 @@ from byref.proxy.errors import Invalid
 # repr() of an MCP CallToolResult or of a list of its blocks
 _RESULT = re.compile(r"(?:meta=|content=|CallToolResult\(|\[?TextContent\()")
 _TEXT = re.compile(r"""\btext=('(?:[^'\\]++|\\.)*+(?:'|\Z)|"(?:[^"\\]++|\\.)*+(?:"|\Z))""", re.S)
-_OPEN = re.compile(r"\s*(?:\{\s*[\"'}]|\[\s*(?:[\"'{\[\]]|-?\d+(?:\.\d+)?\s*[,\]]|(?:true|false|null)\s*[,\]]))")
+_OPEN = re.compile(r"[\s\ufeff]*(?:\{\s*[\"'}]|\[\s*(?:[\"'{\[\]]|-?\d+(?:\.\d+)?\s*[,\]]|(?:true|false|null)\s*[,\]]))")
 _FILE = re.compile(r"\b(?:cat|head|tail|sed|less|nl|bat)\b[^|;&]*\.json\b")
 
 

@@ -44,6 +44,8 @@ class Table:
         if form is None:
             return None
         levels, counts = _ranks(rows, form)
+        if not any(counts):
+            return None
         rank, number = bytearray(len(texts)), [0] * len(texts)
         for k, i in enumerate(whole):
             rank[i], number[i] = levels[k], counts[k]

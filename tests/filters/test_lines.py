@@ -92,6 +92,15 @@ def test_progress_that_was_overwritten_is_gone() -> None:
     assert split("1%\r50%\r100%\nnext\r\n").texts == ["100%", "next"]
 
 
+@pytest.mark.parametrize("code", ["\x1b[1G", "\x1b[G", "\x1b[0G"])
+def test_a_code_that_brings_the_cursor_to_the_first_column_is_a_carriage_return(code: str) -> None:
+    spinner = "".join(f"{code}\x1b[0K{sign}" for sign in "⠙⠹⠸⠼" * 100)
+    assert clean(f"{spinner}{code}\x1b[0Knpm error ERESOLVE") == "npm error ERESOLVE"
+    lines = split(f"first\n{spinner}{code}\x1b[0Knpm error ERESOLVE\nlast\n")
+    assert [text for text in lines.texts if text.strip()] == ["first", "npm error ERESOLVE", "last"]
+    assert lines.address(0, len(lines.texts) - 1) == "L1-3"
+
+
 @pytest.mark.parametrize("end", ["\r", "\r   ", "\r\x1b[K", "\r \r"])
 def test_what_only_blanks_were_written_over_stands(end: str) -> None:
     assert clean("Downloading numpy" + end) == "Downloading numpy"

@@ -121,6 +121,13 @@ def test_a_log_that_is_read_is_no_code() -> None:
     assert shown.view.shape == "log" and rows[300] in shown.lines
 
 
+def test_what_a_log_says_of_failures_stands_when_a_command_reads_it() -> None:
+    rows = [row for i in range(200) for row in (f"2026-05-01 10:00:{i % 60:02d} INFO job {i}", "  step one is over", "  step two too")]
+    rows[301:301] = ["Traceback (most recent call last):", '  File "/app/jobs.py", line 10, in run', "    total = d['x']", "KeyError: 'x'"]
+    shown = check(look("\n".join(rows), "cat logs/app.log"))
+    assert shown.view.shape != "code" and shown.view.gaps and "KeyError: 'x'" in shown.lines
+
+
 def blamed(folder: Path, *options: str) -> str:
     """What git says of a file that two people wrote, in runs of eleven lines."""
     for k, name in enumerate(("Ada", "Grace")):

@@ -299,3 +299,8 @@ def test_anchors_are_few_enough_to_fit_a_view() -> None:
     raw = json.dumps([{"id": i, "text": f"word {i} " * 12} for i in range(1000)])
     units = cut(raw)
     assert sum(rank == ANCHOR for rank in units.rank) < 10
+
+
+def test_a_byte_order_mark_makes_no_other_text_of_it() -> None:
+    assert SHAPE.match(CALL, "text/plain", '\ufeff[{"id": 1}, {"id": 2}]') == SHAPE.match(CALL, "text/plain", '[{"id": 1}, {"id": 2}]') > 0
+    assert cut('\ufeff[{"id": 1}, {"id": 2}]').texts == cut('[{"id": 1}, {"id": 2}]').texts

@@ -253,3 +253,10 @@ def test_a_line_with_few_cells_is_no_row_and_may_say_that_something_failed() -> 
     rows[200:200] = ["cat: notes.txt: No such file or directory"]
     shown = check(look("USER        PID  %CPU  %MEM     RSS  STAT  TIME   COMMAND\n" + "\n".join(rows) + "\n", "ps aux"))
     assert shown.view.shape == "table" and "cat: notes.txt: No such file or directory" in shown.lines and shown.view.gaps
+
+
+def test_what_has_a_heading_and_no_row_is_no_table() -> None:
+    text = "COMMON COMMANDS\n\n" + "".join(f"  tool --flag-{n}\n  Does the thing number {n}, and says so\n\n" for n in range(60))
+    name, units = detect(text, Call("Bash", {"command": "tool --help"}), first="table")
+    assert name != "table" or sum(units.counts or ()) > 0
+    assert SHAPE.units("NAME   READY   STATUS\n\nno resources here\n", Call("Bash", {"command": "kubectl get pods"})) is None
