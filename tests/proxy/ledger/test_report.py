@@ -31,6 +31,12 @@ def test_what_was_fetched_is_taken_off() -> None:
     assert (found.total.gross, found.total.net, found.total.saved, found.asked) == (900, 650, 0.65, 1.0)
 
 
+def test_a_ref_was_asked_for_once_however_often_it_was_shown_and_fetched_from() -> None:
+    found = report([*viewed("r1", 1000, 100), *viewed("r1", 1000, 100), *viewed("r2", 1000, 100), *viewed("r3", 50, 50, gaps=0),
+                    fetched("r1", 50), fetched("r1", 50), fetched("r3", 5)])
+    assert (found.total.hid, found.total.asked, found.asked, found.total.fetches) == (2, 1, 0.5, 3)
+
+
 def test_a_repeat_counts_against_us_only_where_the_view_before_hid_something() -> None:
     assert report([*viewed("r1", 1000, 100), *viewed("r1", 1000, 100, repeats="r1")]).net == 1800 - 1000
     assert report([*viewed("r1", 500, 500, gaps=0), *viewed("r1", 500, 20, repeats="r1")]).net == 480
