@@ -103,6 +103,7 @@ soak: $(READY)
 	$(PY) tests/soak/mcp_clients.py $(if $(SHORT),--short)
 	$(PY) tests/soak/mcp_peers.py $(if $(SHORT),--short)
 	$(PY) tests/soak/harnesses.py $(if $(SHORT),--short)
+	$(PY) tests/soak/recordings.py $(if $(SHORT),--short)
 	$(PY) tests/soak/api_clients.py
 	-$(PY) -m pip install --quiet --editable ".[browser]"
 	$(PY) -m pytest -n 0 tests/e2e/test_dashboard.py tests/e2e/test_dashboard_time.py tests/e2e/test_dashboard_odd.py -rs

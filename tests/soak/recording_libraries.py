@@ -168,8 +168,8 @@ def anthropic_messages() -> None:
         whole.append(found.model_dump())
         picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
         shown = [{"type": "text", "text": "out"}, picture, {"type": "text", "text": "and a picture"}]
-        results = [{"type": "tool_result", "tool_use_id": one.id, "is_error": one.id == "c3", "content": "text" if one.id == "c2" else shown}
-                   for one in found.content if one.type == "tool_use"]
+        results = [{"type": "tool_result", "tool_use_id": one.id, "is_error": one.id == "c3",
+                    "content": "text" if one.id == "c2" else shown} for one in found.content if one.type == "tool_use"]
         if not results:
             break
         for one in messages[-2]["content"] if isinstance(messages[-2]["content"], list) else ():

@@ -306,7 +306,9 @@ def libraries(folder: Path) -> list[str]:
             print(f"SKIPPED: pip could not give {', '.join(PACKAGES)}; NOTHING of them was tested")
             return []
         (place / "ready").touch()
-    done = subprocess.run([str(python), str(Path(__file__).with_name("recording_libraries.py")), str(folder)], check=False)
+    # Standard output is LiteLLM's, on models that it has no price for.
+    script = str(Path(__file__).with_name("recording_libraries.py"))
+    done = subprocess.run([str(python), script, str(folder)], stdout=subprocess.DEVNULL, check=False)
     faults = [] if done.returncode == 0 else ["recording_libraries.py ended before its time"]
     for path in sorted(folder.glob("*.seen")):
         recorded = next(one for one in folder.glob(f"{path.stem}.*") if one != path)

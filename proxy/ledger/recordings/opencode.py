@@ -97,7 +97,8 @@ def _first(about: dict[str, Json], parts: list[dict[str, Json]], rows: Rows) -> 
     """Whether no session so far held this answer: a fork has all that came before it once more, under other ids, with the times it had."""
     if not isinstance(about.get("time"), dict):
         return True
-    return rows.first(json.dumps([about["time"], about.get("tokens"), [word(part, "type", "callID") + word(part, "text") for part in parts]]))
+    held = [[word(part, name) for name in ("type", "callID", "text")] for part in parts]
+    return rows.first(json.dumps([about["time"], about.get("tokens"), held]))
 
 
 def _message(transcript: Transcript, about: dict[str, Json], parts: list[dict[str, Json]], rows: Rows, where: str) -> None:
