@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import socket
+import subprocess
 import sys
 import time
 import urllib.request
@@ -122,6 +123,31 @@ def test_byref_wrap_sends_spans(collector: Collector, tmp_path: Path, monkeypatc
             await asyncio.sleep(0.2)
     over(["--", *unruly()], calls)
     assert {name for name, _ in collector.spans()} == {"byref.capture"} and collector.services() == {"byref"}
+
+
+PROGRAM = """
+from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+provider = TracerProvider()
+provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+trace.set_tracer_provider(provider)
+import byref
+with trace.get_tracer("agent").start_as_current_span("a step of the agent"), byref.open("memory:") as gateway:
+    session = gateway.session("agent")
+    session.fetch(session.capture(tool="shell", args={"command": "seq"}, output="a line\\n" * 9000).ref, "L1")
+"""
+
+
+def test_spans_of_a_program_stand_in_its_own_trace(collector: Collector) -> None:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("BYREF")} | collector.env
+    del env["BYREF_OTEL"]  # its SDK is its own
+    subprocess.run([sys.executable, "-c", PROGRAM], env=env, check=True, timeout=60)
+    assert [name for name, _ in collector.spans()] == ["byref.capture", "byref.fetch", "a step of the agent"]
+    made = [span for request in collector.got for of in request.resource_spans for scope in of.scope_spans for span in scope.spans]
+    step = next(span for span in made if span.name == "a step of the agent")
+    assert {span.parent_span_id for span in made if span is not step} == {step.span_id} and len({span.trace_id for span in made}) == 1
 
 
 def test_a_collector_that_never_answers_holds_up_neither_calls_nor_the_end(daemon: Any, installed: None) -> None:
