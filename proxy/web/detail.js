@@ -8,7 +8,7 @@ let asked = 0;
 
 // A box with exact bytes that goes on page by page. close: what brings the focus back.
 function box(scope, ref, at, part, close) {
-  const text = el("pre", { class: "bytes", tabindex: "0", "aria-label": `Bytes of ${at || part || "all"}` });
+  const text = el("pre", { class: "bytes", tabindex: "0", role: "region", "aria-label": `Bytes of ${at || part || "all"}` });
   const said = el("span", { role: "status" }, "fetching…");
   const more = el("button", { type: "button", hidden: true }, "More");
   const coded = el("button", { type: "button", hidden: true }, "As base64");
@@ -146,7 +146,7 @@ export async function show(scope, ref, leave, lost, at = null) {
       "details",
       {},
       el("summary", {}, "Call"),
-      el("pre", { class: "excerpt", tabindex: "0", "aria-label": "Arguments" }, visible(found.arguments)),
+      el("pre", { class: "excerpt", tabindex: "0", role: "region", "aria-label": "Arguments" }, visible(found.arguments)),
       el("p", { class: "note" }, visible(found.signature)),
     ),
     el(

@@ -79,7 +79,7 @@ const line = (row) =>
 export function table(names, rows, name) {
   const made = el(
     "div",
-    { class: "scroll", tabindex: "0", role: "group", "aria-label": `Table: ${name}` },
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": `Table: ${name}` },
     el(
       "table",
       {},

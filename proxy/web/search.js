@@ -73,7 +73,7 @@ const hit = (one, open) =>
     { class: "hit" },
     el("button", { type: "button", class: "command", onclick: () => open(one.ref, one.address) }, visible(`${one.ref} ${one.address}`)),
     el("span", { class: "facts" }, visible(`${one.tool} · ${one.signals.join(" ")} · score ${one.score}`)),
-    el("pre", { class: "excerpt", "aria-label": `Excerpt of ${plain(one.address)}`, role: "group" }, visible(one.excerpt)),
+    el("pre", { class: "excerpt", "data-of": plain(`${one.ref} ${one.address}`) }, visible(one.excerpt)),
   );
 
 const COLUMNS = ["layer", "status", "hits", "looked at", "note"];
@@ -132,7 +132,9 @@ export async function ask(scope, session, open) {
     `${found.hits.length} hits · ${found.searched} of ${found.outputs} outputs searched · ${took} ms with the way here${covered}`;
   $("hits").replaceChildren(...found.hits.map((one) => hit(one, open)));
   for (const excerpt of $("hits").querySelectorAll(".excerpt")) // what scrolls can have the focus, and nothing else
-    if (excerpt.scrollHeight > excerpt.clientHeight) excerpt.tabIndex = 0;
+    if (excerpt.scrollHeight > excerpt.clientHeight)
+      for (const [name, value] of [["tabindex", "0"], ["role", "region"], ["aria-label", `Excerpt of ${excerpt.dataset.of}`]])
+        excerpt.setAttribute(name, value);
   last = { fields, time: found.time, measured: null };
   const { which, state } = parts();
   state.textContent = "";
