@@ -63,6 +63,15 @@ def test_a_scripted_session_is_counted_as_by_hand(gateway: Gateway, counter: Tok
     assert round(found.total.turns, 6) == sum(later) and found.conversations["a"].requests == 6
 
 
+def test_a_view_of_parts_of_which_some_were_put_aside_is_counted_as_it_was_shown(gateway: Gateway, counter: TokenCounter) -> None:
+    parts = {"text": LOG, "image": b"\0\1\2" * 5000, "text2": "and that is all\n"}
+    view = gateway.session("a").capture(tool="shot", output=parts, aside=["image"], native=WHOLE)
+    found = gateway.report(recount=True)
+    assert view.gaps and found.total.counted == 1
+    shown = view.head + view.texts["text"] + view.texts["text2"]
+    assert [found.total.view, found.total.raw] == counter.count([shown, LOG + "and that is all\n"])
+
+
 def test_counts_are_kept_and_made_once(gateway: Gateway, counter: TokenCounter, monkeypatch: pytest.MonkeyPatch) -> None:
     session = gateway.session("a")
     for name in ("./install", "./install ", "other"):

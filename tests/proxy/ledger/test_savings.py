@@ -44,6 +44,14 @@ def test_shares_of_the_bill_at_prices_where_they_can_be_done_by_hand() -> None:
         [0.2, 0.12, (600 - 650 - 10) / 5000, (600 - 1150 - 10) / 5000])
 
 
+def test_the_bill_is_of_what_the_agent_wrote_and_of_reads_too() -> None:
+    (found,) = filled(400, 400).regimes([Prices("all", read=0.1, write=1.25, output=5)])
+    bill = 50_000 * 0.1 + 5000 * 1.25 + 500 * 5  # of each session
+    assert found.bill == pytest.approx(2 * bill) and found.most.value == pytest.approx((10_000 * 0.1 + 1000 * 1.25) / bill)
+    asked, ours = 5000 * 0.1 + 650 * 1.25 + 150 * 5, 100 * 0.1 + 10 * 1.25
+    assert found.fetched.value == pytest.approx((6000 * 0.1 + 600 * 1.25 - asked - ours) / bill)
+
+
 def test_tools_add_up_to_the_gross_of_the_whole_and_small_ones_stand_together() -> None:
     savings = Savings()
     for number in range(TOOLS + 3):

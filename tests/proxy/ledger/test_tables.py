@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 import pytest
 
@@ -25,6 +26,17 @@ def reported(*more: Event, sessions: int = 1) -> Report:
 
 def billed(**numbers: int) -> Event:
     return events.usage(at=1.0, session="s0", ref="", tool="", message="m", numbers=numbers)
+
+
+def test_caches_are_spared_the_net_tokens_beyond_windows_and_the_same_in_each_turn() -> None:
+    page = events.fetched(at=1.0, session="s0", ref="r1", tool="Bash", shape="log", tokens=300, size=900)
+    small = events.captured(at=1.0, session="s0", ref="r2", tool="Bash", shape="log", size=9, raw=3, view=3, parts=1, gaps=0)
+    found = reported(page, *small)
+    assert (found.net, found.carried) == (600, 600)
+    windowed = kv(found)["gpt-oss-120b"]
+    assert windowed["kept"] < windowed["written"]
+    assert (windowed["held"], windowed["carried"]) == (600 * windowed["kept"], 600 * windowed["kept"])
+    assert windowed["prefill"] == 2 * 600 * next(model.active for model in MODELS if model.name == "gpt-oss-120b")
 
 
 def test_money_stands_beside_the_share_of_the_bill_and_that_is_unknown_without_a_bill() -> None:
@@ -92,3 +104,13 @@ def test_what_a_harness_may_have_cut_by_itself_is_not_counted_and_that_is_said()
     assert (whole.total.raw, whole.uncapped) == (30_000, 0)
     known = report(events.captured(native=2000, **about))  # type: ignore[arg-type]
     assert known.uncapped == 0 and "by itself" not in plain(tables(known, [MADE]))
+
+
+def test_eighty_columns_hold_a_table_with_its_numbers_whole() -> None:
+    pytest.importorskip("rich", reason="the extra `report` is not installed")
+    found = reported(sessions=3)
+    for row in (found.total, *found.tools.values()):
+        row.raw, row.view, row.repeated = 123_456, 12_345, 98_765
+    drawn = rich(tables(found)[:1], width=80) or ""
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", drawn).splitlines()
+    assert max(map(len, lines)) <= 80 and any("123456" in line and "12345" in line and "98765" in line for line in lines)

@@ -38,11 +38,12 @@ def test_a_result_without_its_call_is_kept_and_has_no_tool() -> None:
     assert [(turn.tool, turn.output) for turn in one.trajectory().turns] == [("unknown", "out")]
 
 
-def test_each_answer_is_billed_once_and_the_last_count_of_its_output_stands() -> None:
+def test_each_answer_is_billed_once_and_the_largest_count_of_its_output_stands() -> None:
     one = Transcript("i", "s")
     one.billed("m1", input=10, read=0, written=90, output=1)
     one.billed("m1", input=10, read=0, written=90, output=50)
     one.billed("m2", input=5, read=100, written=20, output=7)
+    one.billed("m2", input=5, read=100, written=20, output=2)
     found = one.trajectory()
     assert (found.usage, found.context) == (Usage(2, 15, 100, 110, 57), 100)
 

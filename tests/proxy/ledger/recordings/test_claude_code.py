@@ -132,3 +132,10 @@ def test_the_programs_own_lines_are_quiet_and_what_is_wrong_is_told(tmp_path: Pa
 def test_what_the_program_wrote_for_the_user_is_no_task(tmp_path: Path) -> None:
     (found,) = read(tmp_path / "a.jsonl", [line("user", "<local-command-stdout>ok</local-command-stdout>", "y1"), *SESSION])
     assert found.task == "mend the parser"
+
+
+def test_what_the_program_answered_itself_was_not_billed_and_is_no_answer_of_the_model(tmp_path: Path) -> None:
+    own = line("assistant", [{"type": "text", "text": "API Error: overloaded"}], "z1", id="m9", model="<synthetic>", usage=usage(0))
+    (found,) = read(tmp_path / "a.jsonl", [*SESSION, own])
+    (plain,) = read(tmp_path / "b.jsonl", SESSION)
+    assert (found.usage, found.model, found.turns) == (plain.usage, plain.model, plain.turns)
