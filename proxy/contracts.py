@@ -17,12 +17,18 @@ if TYPE_CHECKING:
     Clock: TypeAlias = Callable[[], float]
 else:
     Protocol = Buffer = Json = Clock = object
+    _MANY = 200
 
     class _Record:
         __slots__ = ()
         _defaults = {}
+        _made = 0
 
         def __init__(self, *values, **named):
+            cls = type(self)
+            cls._made += 1
+            if cls._made == _MANY:
+                cls.__init__ = _written(cls)
             fields, put = self.__slots__, object.__setattr__
             if len(values) > len(fields):
                 raise TypeError(f"{type(self).__name__} takes {len(fields)} fields, {len(values)} were given")
@@ -53,6 +59,14 @@ else:
         def __repr__(self):
             fields = ", ".join(f"{field}={getattr(self, field)!r}" for field in self.__slots__)
             return f"{type(self).__name__}({fields})"
+
+    def _written(cls):
+        # What dataclasses writes: three times as fast, but a tenth of a millisecond to write, so it is for classes of which there are many.
+        parameters = ", ".join(f"{field}=_defaults[{field!r}]" if field in cls._defaults else field for field in cls.__slots__)
+        lines = "".join(f" _put_{field}(self, {field})\n" for field in cls.__slots__)
+        known = {"_defaults": cls._defaults, **{f"_put_{field}": cls.__dict__[field].__set__ for field in cls.__slots__}}
+        exec(f"def __init__(self, {parameters}):\n{lines or ' pass'}", known)
+        return known["__init__"]
 
     def dataclass(**_):
         def make(cls):
