@@ -62,9 +62,18 @@ def _run(args: argparse.Namespace) -> int:
             say(text)
         else:
             Path(args.html).write_text(text, encoding="utf-8")
+    elif not (found.total.calls or found.searches or found.messages):
+        say(nothing(args.here, args.days))
     else:
         say(drawn_text(drawn))
     return 0
+
+
+def nothing(here: bool, days: float | None) -> str:
+    """What a report says that has nothing to say."""
+    where = " of this project" * here + (f" of the last {days:g} days" if days else "")
+    return (f"no call{where} is in the ledger yet: `byref run -- COMMAND`, `byref wrap -- SERVER` and what `byref install HARNESS` sets up "
+            "write there\n")
 
 
 def drawn_text(drawn: list[Table]) -> str:

@@ -5,7 +5,7 @@ import argparse
 import json
 
 from byref.proxy.frontends.command import Command, say, scope_of
-from byref.proxy.frontends.report import days, drawn_text
+from byref.proxy.frontends.report import days, drawn_text, nothing
 from byref.proxy.gateway import open as open_gateway
 
 
@@ -20,7 +20,10 @@ def _run(args: argparse.Namespace) -> int:
     with open_gateway() as gateway:
         since = gateway.clock() - args.days * 86400
         found = usage(gateway.store.events(scope_of(gateway) if args.here else None, since=since))
-    say(json.dumps(found.as_dict(), indent=1, ensure_ascii=False) + "\n" if args.json else drawn_text(tables(found)))
+    if args.json:
+        say(json.dumps(found.as_dict(), indent=1, ensure_ascii=False) + "\n")
+    else:
+        say(drawn_text(tables(found)) if found.calls else nothing(args.here, args.days))
     return 0
 
 

@@ -13,6 +13,7 @@ from byref.proxy.ledger.totals import Report, Row
 
 UNKNOWN = "unknown"
 MOST = 20  # rows of a table in a terminal
+_NAME = 8  # characters of a name that stand on one line, however narrow a terminal is
 _COLUMNS = ("calls", "raw", "view", "fetched", "repeats", "repeated", "net", "saved", "asked", "turns")
 _LEGEND = ("tokens, but for calls and repeats (calls made again for what a view hid; repeated: their tokens). net = raw - view - fetched - "
            "repeated. asked: share of the refs with gaps that were fetched from. turns: requests that followed, the mean of a call")
@@ -156,10 +157,14 @@ def rich(found: Iterable[Table], width: int | None = None) -> str | None:
     console = Console(file=held, force_terminal=True, width=width, highlight=False)
     for table in found:
         if table.columns:
-            drawn = Drawn(box=box.SIMPLE_HEAD, pad_edge=False, title=table.title, title_justify="left")
-            for number, column in enumerate(table.columns):
-                drawn.add_column(column, justify="right" if number else "left", overflow="fold")
-            for row in _fewer(table.rows, MOST):
+            title = None if table.title == table.columns[0] else table.title
+            drawn = Drawn(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0), title=title, title_justify="left")
+            rows = _fewer(table.rows, MOST)
+            for number, column in enumerate(table.columns):  # a head may be broken, a number may not
+                widest = max((len(said(row[number])) for row in rows), default=0)
+                drawn.add_column(column, justify="right" if number else "left", overflow="fold",
+                                 min_width=widest if number else min(widest, _NAME))
+            for row in rows:
                 drawn.add_row(*(Text(said(cell)) for cell in row), style="bold" if row[0] == "all" else "")
             console.print(drawn)
         for note in table.notes:

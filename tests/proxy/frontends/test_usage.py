@@ -17,3 +17,11 @@ def test_searches_and_calls_are_said(byref):
 def test_here_is_this_project_alone(byref):
     byref("run", "--", "seq", "2000")
     assert json.loads(byref("usage", "--json", "--here", BYREF_SCOPE="elsewhere").stdout)["calls"] == {}
+
+
+def test_a_ledger_without_a_call_says_what_writes_there(byref):
+    said = byref("usage").stdout.decode()
+    assert said.startswith("no call of the last 14 days is in the ledger yet: `byref run -- COMMAND`") and said.count("\n") == 1
+    assert byref("report").stdout.decode().startswith("no call is in the ledger yet")
+    assert byref("report", "--here", "--days", "2").stdout.decode().startswith("no call of this project of the last 2 days is")
+    assert json.loads(byref("report", "--json").stdout)["total"]["calls"] == 0
