@@ -114,5 +114,5 @@ def test_eighty_columns_hold_a_table_with_its_numbers_whole() -> None:
     drawn = rich(tables(found), width=80) or ""
     lines = re.sub(r"\x1b\[[0-9;]*m", "", drawn).splitlines()
     assert max(map(len, lines)) <= 80
-    assert [line.split()[:4] for line in lines if "98765" in line][0] == ["Bash", "3", "123456", "12345"]
-    assert [line.split() for line in lines if line.startswith(" gpt-oss-120b")][0][1:3] == ["72", "36"]
+    assert next(line.split()[:4] for line in lines if "98765" in line) == ["Bash", "3", "123456", "12345"]
+    assert next(line.split() for line in lines if line.startswith(" gpt-oss-120b"))[1:3] == ["72", "36"]
