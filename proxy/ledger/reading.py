@@ -189,7 +189,7 @@ class Rows:
         """A document's objects: itself, a list of messages as the object that holds it, or the objects of a list."""
         if isinstance(value, dict):
             yield where, value
-        elif isinstance(value, list):
+        elif isinstance(value, list) and value:
             yield from self._elements(iter(value), where)
         else:
             self.tell(f"{where}: an object is to stand here")

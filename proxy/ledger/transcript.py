@@ -128,9 +128,12 @@ def blocks(content: Json, tell: Callable[[str], None]) -> list[dict[str, Json]]:
     return [{"type": "text", "text": one} if isinstance(one, str) else one for one in content if isinstance(one, (dict, str))]
 
 
-def objects(value: Json) -> list[dict[str, Json]]:
-    """The objects of an array; none of anything else."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+def objects(value: Json, tell: Callable[[str], None] | None = None) -> list[dict[str, Json]]:
+    """The objects of an array; none of anything else. tell: takes what is not read of it."""
+    found = [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    if tell is not None and (not isinstance(value, list) or len(found) < len(value)):
+        tell("what stands among the messages and is none is not read" if isinstance(value, list) else "an array is to stand here")
+    return found
 
 
 def word(held: Mapping[str, Json], *names: str) -> str:

@@ -36,8 +36,8 @@ def sessions(rows: Rows) -> Iterator[Trajectory]:
         if "messages" in row and not isinstance(row["messages"], list):
             rows.tell(f"{where}: `messages` is to be an array")
         elif "messages" in row:
-            if len(_messages(row)) < len(objects(row["messages"])) or len(objects(row["messages"])) < len(_array(row["messages"])):
-                rows.odd(where, "what stands among the messages and is none is not read")
+            if len(_messages(row)) < len(objects(row["messages"], partial(rows.odd, where))):
+                rows.odd(where, "a message without a role is not read")
             yield from lists.add(where, row, _messages(row))
         elif "role" in row:
             loose.add(where, row)
@@ -46,10 +46,6 @@ def sessions(rows: Rows) -> Iterator[Trajectory]:
     yield from lists.rest()
     if loose.messages:
         yield from filled([_one(rows.path, {}, loose.messages, lambda number, fault: rows.odd(loose.places[number], fault))])
-
-
-def _array(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []
 
 
 def _messages(row: dict[str, Json]) -> Messages:

@@ -27,9 +27,10 @@ def _plain(row: dict[str, Json]) -> tuple[str, dict[str, Json]]:
     return (kind, row) if "content" in row and "role" not in row and "sessionId" not in row else ("", row)
 
 
-def _messages(row: dict[str, Json]) -> Messages:
+def _messages(row: dict[str, Json], tell: Callable[[str], None] | None = None) -> Messages:
     values = row.get("values")
-    return objects(row.get("messages")) or (objects(values.get("messages")) if isinstance(values, dict) else [])
+    held = values.get("messages") if isinstance(values, dict) and "messages" not in row else row.get("messages")
+    return objects(held, tell)
 
 
 def fits(row: dict[str, Json]) -> bool:
@@ -46,7 +47,7 @@ def sessions(rows: Rows) -> Iterator[Trajectory]:
         if _plain(row)[0]:
             loose.add(where, row)
         elif fits(row):
-            yield from lists.add(where, row, _messages(row))
+            yield from lists.add(where, row, _messages(row, partial(rows.odd, where)))
         else:
             rows.foreign(where, row)
     yield from lists.rest()

@@ -38,7 +38,7 @@ def sessions(rows: Rows) -> Iterator[Trajectory]:
 
 
 def _one(where: str, row: dict[str, Json], rows: Rows) -> Transcript:
-    messages, info = objects(row.get("messages")), row.get("info")
+    messages, info = objects(row.get("messages"), partial(rows.odd, where)), row.get("info")
     transcript = Transcript(word(row, "instance_id") or where, SOURCE)
     transcript.model = _model(info)
     last = messages[-1].get("role") if messages else ""

@@ -50,10 +50,7 @@ def sessions(rows: Rows) -> Iterator[Trajectory]:
         if anthropic.fits(row):
             rows.foreign(where, row)
         elif name := _name(row):
-            held = row[name]
-            if isinstance(held, list) and len(objects(held)) < len(held):
-                rows.odd(where, "what stands among the messages and is none is not read")
-            yield from lists.add(where, row, objects(held))
+            yield from lists.add(where, row, objects(row[name], partial(rows.odd, where)))
         elif _of_one(row):
             loose.add(where, row)
         elif any(name in row for name in _LISTS):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from byref.proxy.contracts import Json
@@ -77,19 +78,19 @@ def sessions(rows: Rows) -> Iterator[Trajectory]:
         info = row["info"]
         name = word(info, "id") if isinstance(info, dict) else where
         transcript, number = Transcript(name, SOURCE), 1
-        for message in objects(row["messages"]):
-            about, parts = message.get("info"), message.get("parts")
-            if not isinstance(about, dict) or not isinstance(parts, list) or len(objects(parts)) < len(parts):
-                rows.odd(where, "a message or a part of it that is no object is not read")
-            about = about if isinstance(about, dict) else {}
-            if about.get("role") != "assistant" or _first(about, objects(parts), rows):
-                _message(transcript, about, objects(parts), rows, where)
+        for message in objects(row["messages"], partial(rows.odd, where)):
+            held, parts = message.get("info"), objects(message.get("parts"), partial(rows.odd, where))
+            if not isinstance(held, dict):
+                rows.odd(where, "a message without `info` is not read")
+            about = held if isinstance(held, dict) else {}
+            if about.get("role") != "assistant" or _first(about, parts, rows):
+                _message(transcript, about, parts, rows, where)
             if about.get("role") == "assistant" and (about.get("summary") is True or about.get("mode") == "compaction"):
                 yield from filled([transcript])
                 number += 1
                 model, transcript = transcript.model, Transcript(f"{name}#{number}", SOURCE)
                 transcript.model = model
-                transcript.told("\n".join(filter(None, (word(part, "text") for part in objects(parts)))))
+                transcript.told("\n".join(filter(None, (word(part, "text") for part in parts))))
         yield from filled([transcript])
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 
 from byref.proxy.contracts import Json
 from byref.proxy.ledger.reading import Rows
@@ -26,7 +27,7 @@ def sessions(rows: Rows) -> Iterator[Trajectory]:
             rows.foreign(where, row)
             continue
         transcript.system = transcript.system or len(word(row, "instructions"))
-        for part in objects(row["parts"]):
+        for part in objects(row["parts"], partial(rows.odd, where)):
             if not _part(transcript, part):
                 rows.odd(where, f"a part of the kind {word(part, 'part_kind') or 'none'!r} is not known here, and not read")
         usage = row.get("usage")

@@ -95,6 +95,16 @@ def test_lines_of_two_formats_in_one_file_are_told(tmp_path: Path) -> None:
         assert len(found) == 1 and any(f"a line of {other} in a file of another format is not read" in fault for fault in told)
 
 
+@pytest.mark.parametrize("row", [
+    {"messages": [{"type": "human", "content": "x"}, 7]}, {"messages": [{"role": "user", "content": "x"}, 7]},
+    {"info": {"mini_version": "2.4.6"}, "messages": [{"role": "user", "content": "x"}, 7]},
+    {"kind": "request", "parts": [{"part_kind": "text"}, 7]}, {"info": {}, "messages": [{"info": {}, "parts": []}, 7]},
+    {"info": {}, "messages": [{"info": {}, "parts": [7]}]}, {"history": [{"role": "user", "agent": "main"}, 7]}])
+def test_what_stands_among_messages_and_is_none_is_told(tmp_path: Path, row: object) -> None:
+    found, told = read(tmp_path / "a.json", json.dumps(row, indent=1))
+    assert found == [] and len(told) == 1 and told[0].endswith("is not read")
+
+
 @pytest.mark.parametrize("number", range(30))
 def test_damage_anywhere_raises_nothing_and_costs_at_most_its_own_lines(tmp_path: Path, number: int) -> None:
     """Lines of a real session, one value of each third line replaced by one of another type, some lines cut."""

@@ -83,7 +83,7 @@ def test_the_database_is_read_session_by_session_and_stays_as_it_is(tmp_path: Pa
     found, told = read(path)
     check(found)
     assert [one.id for one in found] == ["ses_1", "ses_1#2", "ses_2"] and path.read_bytes() == before
-    assert told == [" session ses_1: a message or a part of it that is no object is not read",
+    assert told == [" session ses_1: what stands among the messages and is none is not read",
                     " session ses_1: a part of the type 'hologram' is not known here, and not read"]
 
 
