@@ -37,6 +37,7 @@ const curve = (label, points, ink, more = {}) => ({
   borderWidth: 2,
   pointRadius: 3,
   stepped: "before",
+  clip: 8, // points at 100 % stand whole
   ...more,
 });
 
@@ -72,8 +73,8 @@ export function layers() {
         },
         {
           label: `${found.steps.length} layers in ${told(found.micros)} ms.`,
-          said: `The answer was there after ${told(found.micros)} of ${found.timebox_ms} ms. Beside a layer: how much of what is held had been
- looked at whole when it was through. An amber bar was cut. What a layer remembers of an equal search takes no time.`,
+          said: `The answer was there after ${told(found.micros)} of ${found.timebox_ms} ms. Beside each layer: how much had been looked at
+ whole by then. Amber: cut. What is remembered of an equal search takes no time.`,
           height: 4 + 1.7 * found.steps.length,
           cells: found.steps.map((step) => [
             name(step),
@@ -140,12 +141,13 @@ export function anytime() {
 }
 
 function account(found, measured) {
-  const first = `From this one search, of its best ${found.best} places: how many would be standing there by the layers that were through, and how
- many some layer had named. A layer counts from when it was through; what it says when it is cut sooner is for measuring.`;
+  const first = `Of the best ${found.best} places, standing: by the ranking of what the layers that were through had found; named: by any layer
+ so far. A layer counts when it is through.`;
   if (!measured) return first;
   const cut = measured.cut.length ? ` Even the longest cut ${measured.cut.join(", ")}.` : "";
   const starting = measured.starting.length ? ` Still starting: ${measured.starting.join(", ")}.` : "";
-  return `${first} Measured: the same search in each timebox, nothing remembered, against the best places of the longest; up to 100 ms the middle one of three.${cut}${starting}`;
+  return `${first} Measured: the same search in each timebox, nothing remembered, against the best places of the longest (up to 100 ms the
+ middle one of three).${cut}${starting}`;
 }
 
 // The value below which a share of the numbers lies, between the two nearest.

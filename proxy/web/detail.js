@@ -153,7 +153,7 @@ export async function show(scope, ref, leave, lost, at = null) {
       "div",
       { class: "bar" },
       found.views.length ? el("label", {}, "View ", calls) : el("span", { class: "note" }, "No view of it is held any more."),
-      ...found.parts.map((part) =>
+      ...found.parts.filter((part) => part.size).map((part) =>
         el(
           "button",
           { type: "button", onclick: () => raw(null, part.name) },

@@ -89,11 +89,11 @@ function parts() {
   const state = el("span", { class: "note", role: "status" });
   measure.onclick = () => remeasure(how, state);
   $("story").append(
-    el("h2", {}, "Layers of this search"),
-    which,
     when.figure,
     how.figure,
     el("p", { class: "bar" }, measure, state),
+    el("h2", {}, "Layers of this search"),
+    which,
   );
   shown = { when, how, which, state };
   return shown;
