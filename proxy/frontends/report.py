@@ -4,10 +4,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import threading
 from pathlib import Path
 
 from byref.proxy.contracts import Json
 from byref.proxy.frontends.command import Command, say, scope_of
+from byref.proxy.frontends.held import complain
 from byref.proxy.gateway import open as open_gateway
 
 TYPE_CHECKING = False
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 # o200k tokens of what an agent's requests carry of us: the definitions of fetch, search and status, what the server says of itself, and
 # the skill's name and description. tests/proxy/frontends/test_report.py counts them: a tokenizer takes half a second to load.
 DEFINITION = 538
+PATIENCE = 3.0  # seconds after which a user is told what takes so long
 _EVENT = ("kind", "at", "session", "ref", "tool", "shape", "numbers", "note")
 
 
@@ -43,8 +46,15 @@ def _run(args: argparse.Namespace) -> int:
             for event in gateway.store.events(scope_of(gateway) if args.here else None, since=since):
                 say(json.dumps({name: getattr(event, name) for name in _EVENT}, ensure_ascii=False) + "\n")
             return 0
-        found = gateway.report(scope=scope_of(gateway) if args.here else None, since=since, recount=not args.estimate,
-                               definition=0 if args.no_tools else DEFINITION)
+        waits = threading.Timer(PATIENCE, complain, ("counts tokens of what no report has counted yet; --estimate does without",))
+        waits.daemon = True
+        if not args.estimate and sys.stderr.isatty():
+            waits.start()
+        try:
+            found = gateway.report(scope=scope_of(gateway) if args.here else None, since=since, recount=not args.estimate,
+                                   definition=0 if args.no_tools else DEFINITION)
+        finally:
+            waits.cancel()
     drawn = tables.tables(found, prices)
     if args.json:
         money: list[Json] = [{

@@ -2,6 +2,10 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -88,3 +92,15 @@ def test_the_ledger_itself_is_json_a_line(byref):
     byref("search", "1234")
     found = [json.loads(line) for line in byref("report", "--events").stdout.splitlines()]
     assert [event["kind"] for event in found] == ["captured", "viewed", "searched"] and found[-1]["note"] == "1234"
+
+
+def test_a_count_that_takes_long_is_told_to_a_terminal_alone(byref):
+    byref("run", "--", "seq", "200000")
+    code = "import sys; from byref.proxy.frontends import cli, report; report.PATIENCE = 0; sys.exit(cli.main(['report', '--json']))"
+    main, other = pty.openpty()
+    for err in (subprocess.PIPE, other):
+        done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=err, env=byref.env, check=True, timeout=60)
+        assert json.loads(done.stdout)["total"]["calls"] == 1 and not done.stderr
+    os.close(other)
+    assert b"counts tokens" in os.read(main, 1000)
+    os.close(main)
