@@ -19,6 +19,7 @@ from byref.proxy.errors import ByrefError
 from byref.proxy.gateway import Gateway
 from byref.proxy.gateway import open as open_gateway
 from byref.proxy.ledger.counter import TokenCounter, token_counter
+from byref.proxy.ledger.recordings import claude_code
 from byref.proxy.ledger.replay import Shown, replay
 from byref.proxy.ledger.summary import ALREADY, Summary, printable, summary
 from byref.proxy.ledger.trajectories import Trajectory
@@ -26,13 +27,16 @@ from byref.proxy.ledger.trajectories import Trajectory
 HEAD = re.compile(r"^«r[a-z2-7]{10} ", re.M)  # the first line of a view, within
 _LEAD = 300  # characters: a harness puts a line or two of its own before it
 OURS = ("mcp__byref__", "byref_")  # second calls, as harnesses name them: final, never a view
+# What a harness's hooks cannot change, and so is not saved: failures, and results of these tools (adapters/harnesses/claude_code.py).
+STAND = {claude_code.SOURCE: ("Edit", "MultiEdit", "Write", "NotebookEdit")}
 _AHEAD = 4  # sessions a process that are read before they are asked for
 
 
 class Views:
     """An arm of byref as a library, with one profile: a store in memory and a context of its own for each session.
 
-    Whether a call failed is not said: most recordings do not know. Outputs that are views already, and our second calls, stay as they are.
+    Whether a call failed is not said: most recordings do not know. Outputs that are views already, our second calls, and what the hooks
+    of a session's harness cannot change stay as they are.
     """
 
     marker = MARKER
@@ -46,13 +50,15 @@ class Views:
         self.close()
         self._gateway = open_gateway("memory:", profile=self.profile)
         session = self._gateway.session("replay", task=trajectory.task)
+        stand = STAND.get(trajectory.source)
 
         def view(call: Call, output: str) -> Shown:
             if call.tool.startswith(OURS):
                 return Shown(output)
             if HEAD.search(output, 0, _LEAD):
                 return Shown(output, ALREADY)
-            found = session.capture(tool=call.tool, args=call.arguments, output=output, said=call.said)
+            whole = stand is not None and (call.is_error or call.tool in stand)
+            found = session.capture(tool=call.tool, args=call.arguments, output=output, said=call.said, raw=whole)
             if found.warning:
                 raise ByrefError(found.warning)
             return Shown(found.text, found.shape)

@@ -45,6 +45,18 @@ def test_what_was_a_view_when_it_was_recorded_stays_and_is_counted() -> None:
     assert 0.5 < found.total.count.view / found.total.count.raw < 0.9, "the other one is shown as a view"
 
 
+def test_what_claude_codes_hooks_cannot_change_is_not_saved() -> None:
+    turns = (Turn("Bash", {"command": "make"}, LOG, is_error=True), Turn("Edit", {"file_path": "a"}, LOG.replace("step", "line")),
+             Turn("Bash", {"command": "make all"}, LOG.replace("step", "part")))
+
+    def views(source: str) -> list[bool]:
+        (found,) = Work(["auto"], "estimate")(Trajectory("s", source, "t", turns[:1]))
+        (other,) = Work(["auto"], "estimate")(Trajectory("s", source, "t", turns[1:]))
+        assert isinstance(found, Summary) and isinstance(other, Summary)
+        return [of.count.view < of.count.raw for of in (found.tools["Bash"], other.tools["Edit"], other.tools["Bash"])]
+    assert views("Claude Code") == [False, False, True] and views("Codex") == [True, True, True]
+
+
 @pytest.mark.parametrize("before", ['<cell id="view">\n', "Exit code: 0\nWall time: 0.1 seconds\nOutput:\n"])
 def test_a_view_is_one_behind_what_a_harness_puts_before_it(before: str) -> None:
     view = Turn("Read", {}, before + "«rk7f3qmab2x make» 400 lines\n" + LOG)
