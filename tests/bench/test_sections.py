@@ -14,7 +14,7 @@ NOT_EVERYWHERE = {"from sidecars with torch", "of what fastmcp adds", "paraphras
 def test_every_file_is_a_benchmark_with_a_section_or_named_as_something_else(sections: ModuleType, root: Path) -> None:
     there = {f.stem for f in (root / "bench").glob("*.py")}
     assert there - set(sections.BY_NAME) - set(sections.OTHERS) == set(), "say in bench/sections.py what it measures, and beside what"
-    assert (set(sections.BY_NAME) | set(sections.OTHERS)) - there <= {"report"}
+    assert (set(sections.BY_NAME) | set(sections.OTHERS)) - there == set()
     assert len(sections.BY_NAME) == len(sections.SECTIONS) and not set(sections.BY_NAME) & set(sections.OTHERS)
 
 
