@@ -263,11 +263,13 @@ def read_file(path: str, tell: Tell, seen: set[int] | None = None, done: Callabl
             if not rows.faults:
                 tell(f"{path}: empty")
             return
-        found = next((module for module in formats().values() if any(module.fits(row) for _, row in head)), None)
-        if found is None:
+        # The format of most of its rows: a row that strayed in from another file is then told, and does not decide.
+        fitting = {name: sum(module.fits(row) for _, row in head) for name, module in formats().items()}
+        found = max(fitting, key=fitting.__getitem__)
+        if not fitting[found]:
             tell(f"{path}: no format that is known here; there are {', '.join(formats())}")
             return
-        yield from found.sessions(rows)
+        yield from formats()[found].sessions(rows)
     except OSError as fault:
         tell(f"{path}: {fault.strerror}")
     except Invalid as fault:

@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import resource
+import threading
 from pathlib import Path
 
 import pytest
@@ -89,8 +91,8 @@ def test_lines_of_two_formats_in_one_file_are_told(tmp_path: Path) -> None:
              *({"timestamp": "t", "type": "response_item", "payload": item} for item in (call, result))]
     claude = [{"type": "user", "sessionId": "s", "uuid": "u", "message": {"role": "user", "content": [
         {"type": "tool_result", "tool_use_id": "t", "content": "out"}]}}]
-    for rows, other in (([*codex, *claude], "codex"), ([*claude, *codex], "codex"), ([*claude, ROW], "claude_code"),
-                        ([ROW, *codex], "codex")):
+    for rows, other in (([*codex, *claude], "claude_code"), ([*claude, *codex], "claude_code"), ([*codex, ROW, ROW], "byref"),
+                        ([ROW, *codex], "byref")):
         found, told = read(tmp_path / "a.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
         assert len(found) == 1 and any(f"a line of {other} in a file of another format is not read" in fault for fault in told)
 
@@ -140,6 +142,16 @@ def test_a_file_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
     assert told == [f"{tmp_path / 'none.jsonl'}: No such file or directory"]
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_what_comes_out_of_a_pipe_is_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=(json.dumps(ROW) + "\n",))
+    writer.start()
+    told: list[str] = []
+    assert ([one.id for one in read_file(str(tmp_path / "pipe"), told.append)], told) == (["1"], [])
+    writer.join()
+
+
 def test_of_a_folder_all_that_could_be_recordings_are_meant(tmp_path: Path) -> None:
     for name in ("b/2.jsonl", "a/1.traj", "a/x.txt", "c.json"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -173,6 +185,21 @@ def test_a_list_of_messages_is_one_session_as_far_as_it_can_be_read(tmp_path: Pa
     told: list[str] = []
     (found,) = read_file(str(tmp_path / "b.json"), told.append)
     assert len(found.turns) == 199 and "no JSON, or half of one" in told[0]
+
+
+def test_a_folder_of_all_formats_is_read_and_what_is_none_is_told(tmp_path: Path) -> None:
+    samples = Path(__file__).with_name("recordings")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "claude.jsonl").write_bytes((samples / "claude_code.jsonl").read_bytes())
+    (tmp_path / "own.jsonl").write_text(json.dumps(ROW) + "\n")
+    (tmp_path / "settings.json").write_text('{"model": "opus"}')
+    (tmp_path / "notes.jsonl").write_text("I wrote this by hand\n")
+    (tmp_path / "cut.traj").write_text('{"trajectory": [{"action": "ls", "observ')
+    told: list[str] = []
+    seen: set[int] = set()
+    found = [one.source for path in files([str(tmp_path)]) for one in read_file(path, told.append, seen)]
+    assert found == ["s", "Claude Code", "Claude Code"]
+    assert [Path(fault.partition(": ")[0]).name for fault in told] == ["cut.traj", "notes.jsonl:1", "settings.json"]
 
 
 def test_a_file_of_lines_streams(tmp_path: Path) -> None:
