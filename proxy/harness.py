@@ -82,6 +82,12 @@ class Harness(Protocol):
         """What the messages in whole lines of a conversation's file cost, each message once."""
 
 
+class Standing(Protocol):
+    """What the adapter has beside, of a harness that shows the results of some tools whatever a hook says. STAND: the tools."""
+
+    STAND: tuple[str, ...]
+
+
 class Recorded(Protocol):
     """What the adapter has beside, of a harness whose hooks tell less of a call than the conversation's file does.
 

@@ -43,7 +43,7 @@ SKILL = skill("fetch", edit="Edit")
 _KINDS = {"PreToolUse": "began", "PostToolUse": "returned", "PostToolUseFailure": "failed", "UserPromptSubmit": "asked",
           "PreCompact": "forgot", "SubagentStop": "stopped", "Stop": "stopped", "SessionEnd": "closed"}
 _FORGETS = ("compact", "clear")
-_EDITORS = ("Edit", "MultiEdit", "Write", "NotebookEdit")
+STAND = ("Edit", "MultiEdit", "Write", "NotebookEdit")
 _SPILL = ("persistedOutputPath", "persistedOutputSize")
 _USAGE = {"input_tokens": "input", "cache_read_input_tokens": "read", "cache_creation_input_tokens": "written", "output_tokens": "output"}
 
@@ -341,7 +341,7 @@ _SHAPES: dict[str, tuple[Take, Put | None]] = {
     "Bash": (_bash, _put_bash), "Read": (_read, _put_read), "Grep": (_grep, _put_grep), "Glob": (_names, _put_names),
     "WebFetch": (_result, lambda response, texts: {**_object(response), "result": texts["text"]}),
     "Agent": (_report, _put_report), "Task": (_report, _put_report),
-    **{name: (_edited, None) for name in _EDITORS},
+    **{name: (_edited, None) for name in STAND},
 }
 
 

@@ -34,6 +34,7 @@ MCP_LIMIT = 12_000  # characters of an MCP tool's result, past which it cuts for
 OWN = "mcp__byref__"
 EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PreCompact", "SubagentStop", "Stop", "SessionEnd")
 TOOLS = "^(Bash|apply_patch|mcp__.*)$"
+STAND = ("apply_patch",)
 TIMEOUT = 10  # seconds, for a machine that stands still; the client itself gives up long before
 LATEST = 3  # seconds that it grants the end of a session at most
 HOOK = "hook.py codex"
@@ -95,7 +96,7 @@ def ended(hook: Hook, found: Returned, end: bytes) -> Returned | None:
 
 def rewritten(hook: Hook, head: str, views: Mapping[str, str]) -> bytes:
     """The answer that puts views in the place of a response. That it was cut is said with the part `shown`."""
-    if hook.kind != "returned" or hook.tool == "apply_patch" or not views:
+    if hook.kind != "returned" or hook.tool in STAND or not views:
         return b""
     text = head + "\n".join(view.rstrip("\n") for view in views.values()) + "\n"
     if "shown" in views and isinstance(hook.response, str) and CUT not in text:

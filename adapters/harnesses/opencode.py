@@ -34,7 +34,7 @@ SKILL = skill("byref_fetch", edit="edit")
 
 _KINDS = {"asked": "asked", "began": "began", "returned": "returned", "failed": "failed", "compacted": "forgot", "billed": "billed",
           "closed": "closed"}
-_EDITORS = ("edit", "multiedit", "write", "patch", "apply_patch")
+STAND = ("edit", "multiedit", "write", "patch", "apply_patch")
 _PASSING = ("skill", "todowrite", "todoread", "question", "plan_enter", "plan_exit", "invalid")
 _AFTER = "\n\n<shell_metadata>"
 _BEFORE, _BEHIND = "<content>\n", "\n\n("
@@ -71,7 +71,7 @@ def returned(hook: Hook) -> Returned | None:
 
 def rewritten(hook: Hook, head: str, views: Mapping[str, str]) -> bytes:
     """What the plugin puts in the place of the response's texts; what stands round the text of a tool stays there."""
-    if hook.kind != "returned" or hook.tool in _EDITORS:
+    if hook.kind != "returned" or hook.tool in STAND:
         return b""
     response, parts = _object(hook.response), _parts(hook)
     first = next((name for name in parts if views.get(name)), "")

@@ -21,7 +21,7 @@ from byref.proxy import config, discover
 from byref.proxy.errors import ByrefError, ConfigError
 from byref.proxy.frontends.nested import starts_byref
 from byref.proxy.gateway import Gateway
-from byref.proxy.harness import Harness, Hook, Recorded, Returned
+from byref.proxy.harness import Harness, Hook, Recorded, Returned, Standing
 from byref.proxy.ledger import events
 from byref.proxy.session import Session
 from byref.proxy.signature import command_line, signature
@@ -138,10 +138,11 @@ class Driver:
         if found is None:
             return b""
         end = _piece(self.harness.conversation(hook), END, last=True)
+        stands = hook.kind == "failed" or (hasattr(self.harness, "STAND") and hook.tool in cast(Standing, self.harness).STAND)
         # What the harness cuts to a preview, a view that is no longer than the preview can take the place of.
         shown = session.capture(
             tool=hook.tool, args=hook.arguments, output=_parts(found), exit_code=found.exit_code, is_error=found.is_error,
-            call_id=hook.call_id or None, said=hook.said or self.harness.said(end, hook.call_id), raw=hook.kind == "failed", began=began,
+            call_id=hook.call_id or None, said=hook.said or self.harness.said(end, hook.call_id), raw=stands, began=began,
             elapsed=hook.elapsed, native=events.WHOLE if found.native is None else found.native,
             budget=None if found.native is None else found.native * 3 // 10)
         if shown.passed or not shown.ref:

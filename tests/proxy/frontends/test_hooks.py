@@ -337,6 +337,15 @@ def test_how_a_command_ended_comes_from_a_file_that_may_be_written_a_moment_late
     assert "exit 3" in json.loads(view)["reason"].splitlines()[0] and "ERROR: cannot link beacon" in json.loads(view)["reason"]
 
 
+def test_what_the_harness_shows_whatever_we_say_is_kept_and_saves_nothing(gateway: byref.Gateway, tmp_path: Path) -> None:
+    told = {"type": "returned", "session": "o1", "folder": str(tmp_path), "args": {"path": "a"}, "output": LOG}
+    for tool, call, said in (("edit", "c1", False), ("list", "c2", True)):
+        answer = hooks.answer(gateway, "opencode", json.dumps({**told, "tool": tool, "call": call}).encode())
+        assert bool(answer) == said
+    found = report(gateway.store.events())
+    assert found.tools["edit"].raw == found.tools["edit"].view and found.tools["list"].view < found.tools["list"].raw
+
+
 def test_usage_that_an_event_tells_is_counted_once(gateway: byref.Gateway, tmp_path: Path) -> None:
     def told(**fields: object) -> bytes:
         return hooks.answer(gateway, "opencode", json.dumps({"session": "s1", "folder": str(tmp_path), **fields}).encode())
