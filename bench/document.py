@@ -89,7 +89,8 @@ def block(section: Section, ran: Ran) -> str:
     lines = [f"<!-- begin: {section.name} -->", f"### {section.title}", "", section.text, ""]
     if rows := bars(section, ran.said):
         lines += ["| | seen | bar | |", "|---|---:|---:|---|", *rows, ""]
-    return "\n".join([*lines, where, "", "```", ran.said.strip("\n"), "```", f"<!-- end: {section.name} -->", ""])
+    printed_now = "\n".join(line.rstrip() for line in ran.said.strip("\n").split("\n"))
+    return "\n".join([*lines, where, "", "```", printed_now, "```", f"<!-- end: {section.name} -->", ""])
 
 
 def bars(section: Section, said: str) -> list[str]:
