@@ -27,6 +27,7 @@ _SIGNS = re.compile(r"[\"'=;{}<>]|\d\d")  # no name of a column has any
 _PROGRAMS = frozenset({
     "ps", "df", "docker", "podman", "kubectl", "oc", "helm", "psql", "sqlite3", "mysql", "duckdb", "lsblk", "lsof", "netstat", "ss", "free",
     "top", "vmstat", "iostat", "dpkg", "systemctl", "column", "gh", "pip", "pip3", "conda", "npm", "aws", "gcloud", "csvlook"})
+_BETWEEN = ("\t", ",", ";", "|")  # cells
 _MEDIA = frozenset({"text/csv", "text/tab-separated-values"})
 _FILE = re.compile(r"\.(?:csv|tsv|tab)\b", re.I)
 _TAKEN = bytes(code not in b" \t" for code in range(256))  # 0 for a blank, 1 for all else
@@ -120,8 +121,12 @@ def _is_main(rows: list[str], places: list[int], form: Form, asked: bool) -> boo
 
 def _delimited(rows: list[str], places: list[int], call: Call, media: str) -> Form | None:
     """CSV and its kin: the same number of delimiters in nearly every line, below names of columns."""
+    text = "\n".join(rows)
+    plain = '"' not in text or not any([rows[i].count('"') & 1 for i in places])  # each line is a row
+    if plain and not any([text.count(sign) * 10 >= len(places) * 7 for sign in _BETWEEN]):
+        return None
     whole = _joined(rows, places)
-    for sign in ("\t", ",", ";", "|"):
+    for sign in _BETWEEN:
         if sum([sign in row for row in whole.values()]) * 10 < len(whole) * 7:  # most have none
             continue
         kind = media.partition(";")[0].strip().lower()
@@ -147,8 +152,6 @@ def _delimited(rows: list[str], places: list[int], call: Call, media: str) -> Fo
 
 def _joined(rows: list[str], places: list[int]) -> dict[int, str]:
     """Lines with those below them that a quoted cell runs on over."""
-    if not any(['"' in rows[i] for i in places]):
-        return {i: rows[i] for i in places}
     out: dict[int, str] = {}
     begun = -1
     for i in places:
@@ -195,10 +198,11 @@ def _columns(rows: list[str], places: list[int]) -> bool:
     body = [rows[i] for i in places[1:]]
     if sum(["  " in row for row in body]) * 10 < len(body) * 8:
         return False
+    block = "".join([row[:width].ljust(width) for row in (head, *body)])
+    marks = block.encode().translate(_TAKEN) if block.isascii() else bytes([sign not in " \t" for sign in block])
     taken = 0
-    for row in (head, *body):
-        row = row[:width].ljust(width)
-        taken |= int.from_bytes(row.encode().translate(_TAKEN) if row.isascii() else bytes([sign not in " \t" for sign in row]), "big")
+    for at in range(0, len(marks), width):
+        taken |= int.from_bytes(marks[at:at + width], "big")
         if taken.bit_count() > width - 2:  # two blank columns are left at least
             return False
     spans = [found.span() for found in re.finditer(b"\1+", taken.to_bytes(width, "big"))]

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from byref.proxy.text import pattern as compiled
 
@@ -36,6 +37,26 @@ class Seldom:
         if self._look is None:
             self._look = _looker(compiled(self._sign))
         return self._look(text.encode("utf-8", "replace")) and self._search(text) is not None
+
+
+def loose(pattern: str) -> str:
+    """A pattern for RE2 that is found in a line wherever this one is: its classes hold all that lies beyond ASCII."""
+    return pattern.replace(r"\s", r"[^!-~\n]").replace(r"\S", r"[^ \t\n]").replace(r"\d", r"[^\x00-/:-\x7f]")
+
+
+@cache
+def _line(sign: str) -> Pattern:
+    return compiled(f"(?m)(?:{sign})[^\n]*")
+
+
+def lines_with(sign: str, text: str) -> list[str]:
+    """What follows a sign, an RE2 pattern, on each line of a text that has one: these lines whole where it begins with `^`; and perhaps
+    lines without."""
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:  # bytes that are no UTF-8, which RE2 matches with nothing
+        return text.split("\n")
+    return [data[start:end].decode() for start, end in spans(_line(sign), data)]
 
 
 def _looker(pattern: Pattern) -> Callable[[bytes], bool]:

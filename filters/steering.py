@@ -5,6 +5,7 @@ from bisect import bisect_right
 from functools import cache
 from itertools import accumulate
 
+from byref.filters.patterns import spans
 from byref.filters.units import LAST, Units
 from byref.proxy.text import pattern
 
@@ -31,9 +32,9 @@ def demote(units: Units) -> None:
     texts = units.texts
     data = "\n".join(texts).encode("utf-8", "surrogatepass")
     ends: list[int] = []
-    for hit in _steers().finditer(data):
+    for start, _ in spans(_steers(), data):
         if not ends:
             ends = list(accumulate(len(row.encode("utf-8", "surrogatepass")) + 1 for row in texts))
-        i = bisect_right(ends, hit.start())
+        i = bisect_right(ends, start)
         units.rank[i] = LAST
         units.failures.pop(i, None)

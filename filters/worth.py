@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from byref.filters import weights
 from byref.proxy.contracts import Call, Seen
-from byref.proxy.text import canonical, mapped, terms_said
+from byref.proxy.text import around, mapped, terms_said
 
 Words: TypeAlias = tuple[frozenset[str], frozenset[str]]  # terms, and the sub-words in them
 
@@ -119,7 +119,7 @@ def weigh(lines: Counter[str], asked: Words, task: Words, seen: Seen, total: int
 
 def asked_of(call: Call) -> Words:
     """The terms and sub-words of what the call itself says it looks for."""
-    return words_of(f"{canonical(call.arguments) if call.arguments is not None else ''}\n{call.said}\n{call.intent}")
+    return words_of(around(call))
 
 
 def task_of(call: Call) -> Words:

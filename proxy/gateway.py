@@ -18,7 +18,7 @@ from byref.proxy.intake import Raw, parts, to_bytes
 from byref.proxy.ledger import events
 from byref.proxy.session import Memory, Session, hashes, still
 from byref.proxy.signature import signature, tool_kind
-from byref.proxy.text import SMALL, canonical, canonical_arguments, estimate, ref_of, terms_said
+from byref.proxy.text import SMALL, around, canonical_arguments, estimate, ref_of, terms_said
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ class Gateway:
             view = View(view.head, every, view.gaps, view.shape, False, view.lines, view.terms)
         terms = view.terms
         if memory is not None:
-            terms = terms.union(terms_said(_asked(call)), terms_said(f"{call.task}\n{call.intent}"), (call_again,))
+            terms = terms.union(terms_said(around(call)), terms_said(f"{call.task}\n{call.intent}"), (call_again,))
         keep = memory is not None and self._shared
         tokens = sum(part.tokens for _, part in told)
         if native is not None and native != events.WHOLE:
@@ -383,9 +383,3 @@ class Gateway:
 
     def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
-
-
-def _asked(call: Call) -> str:
-    """What the agent wrote around a call: its terms are known to the context from then on, as those of its task are."""
-    arguments = "" if call.arguments is None else canonical(call.arguments)
-    return f"{arguments}\n{call.said}\n{call.intent}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 from _blake2 import blake2b
 from _json import encode_basestring
 
-from byref.proxy.contracts import Buffer, Json, Manifest
+from byref.proxy.contracts import Buffer, Call, Json, Manifest
 from byref.proxy.errors import Invalid
 
 TYPE_CHECKING = False
@@ -144,6 +144,20 @@ def terms_said(text: str) -> frozenset[str]:
             _said.clear()
         found = _said[text] = frozenset(terms_of(text))
     return found
+
+
+_around: tuple[Call | None, str] = None, ""  # the call that was asked about last: each is, several times
+
+
+def around(call: Call) -> str:
+    """What the agent wrote around a call: its arguments, its words before it, and its intent."""
+    global _around
+    held, text = _around
+    if held is not call:
+        arguments = "" if call.arguments is None else canonical(call.arguments)
+        text = f"{arguments}\n{call.said}\n{call.intent}"
+        _around = call, text
+    return text
 
 
 def _apart(text: str) -> str:

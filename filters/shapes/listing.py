@@ -29,6 +29,7 @@ _ROW = re.compile("|".join((
     r"|\d{6} (?:blob |tree |commit )?[0-9a-f]{40,64}[ \t]|\[(?:FILE|DIR)\] \S)")))
 _FILE = re.compile(r"[\w.@+-]{1,60}\.\w{1,8}$")
 _STARTS, _SECOND = frozenset(" 0123456789-bcdlpstDFMARCUTXB?![(│|\u00a0├└`+\\"), frozenset("r-ao")  # of what _ROW matches; of words there
+_DEEP = " |│\u00a0"  # what a tree draws before a branch
 _PLAIN = re.compile(r"[^ \t:|<>\"'=;,()]*")  # what is in a path, and in no other text
 _TROUBLE = re.compile(r"─ UNMET (?!OPTIONAL)| (?:invalid|extraneous|FAILED|\(error|\[error)\b")  # what a tree says after a name, or for one
 _CONFLICT = re.compile(r"(?:DD|AU|UD|UA|DU|AA|UU) \S")
@@ -128,7 +129,7 @@ def _strange(rows: list[str]) -> bool:
 
 def _kind(row: str) -> str:
     first = row[:1]
-    if first in _STARTS and (row[1:2] in _SECOND or not first.islower()):
+    if first in _STARTS and (row[1:2] in _SECOND or not first.islower()) and (first != " " or row.lstrip(_DEEP)[:1] in _STARTS):
         found = _ROW.match(row)
         if found:
             return found.lastgroup or _OTHER

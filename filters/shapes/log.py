@@ -6,7 +6,7 @@ import re
 from byref.filters.failures import mark, mark_summary, suspects
 from byref.filters.lines import split
 from byref.filters.narrow import command, narrowed, program
-from byref.filters.patterns import any_of
+from byref.filters.patterns import any_of, lines_with, loose
 from byref.filters.steering import demote
 from byref.filters.templates import group
 from byref.filters.units import Units
@@ -30,6 +30,7 @@ _PROGRAMS = frozenset({
     "brew", "bundle", "go", "ninja", "terraform", "ansible-playbook", "kubectl"})
 # a time or a level near the start of a line, after a node's name or an id
 _NEAR = re.compile(r"^.{1,60}?(?:\d\d[:.]\d\d[:.]\d\d|\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b)", re.M)
+_MAY_BE_NEAR = loose(r"\d\d[:.]\d\d[:.]\d\d|TRACE|DEBUG|INFO|NOTICE|WARN|ERROR|FATAL|CRITICAL")
 _FILE = re.compile(r"\.(?:log|out|err)\b|\blogs?\b")
 
 
@@ -42,7 +43,7 @@ class Log:
         stamps = len(_STAMP.findall(sample)) + len(_PROGRESS.findall(sample))
         if stamps * 2 >= rows > 5:
             return 65
-        if rows > 12 and _near(sample.split("\n")):
+        if rows > 12 and len(lines_with(_MAY_BE_NEAR, sample)) * 3 >= rows * 2 and _near(sample.split("\n")):
             return 62 if _FILE.search(command(call)) else 45
         return 55 if rows > 3 and program(call) in _PROGRAMS else 0
 

@@ -6,7 +6,7 @@ import re
 from byref.filters.failures import mark, suspects
 from byref.filters.lines import split
 from byref.filters.narrow import command, narrowed
-from byref.filters.patterns import Seldom, any_of
+from byref.filters.patterns import Seldom, any_of, lines_with, loose
 from byref.filters.steering import demote
 from byref.filters.units import ALWAYS, ANCHOR, MUST, Units
 from byref.proxy.contracts import Call
@@ -36,7 +36,9 @@ _SUMMARY = any_of(
     r"^(?:FAIL|PASS)(?:\t|$)", r"^exit status ", r"^Process exited", r"^# (?:tests|pass|fail) \d+", r"^\d+ examples?, ", r"^Exit code \d")
 _SECTION = re.compile(r"^=+ .* =+$|^failures:$|^FAILURES!?$|^=+$")
 
+_MAY_SAY = loose("|".join((_PASSED.pattern, _NAME.pattern, _SUMMARY.pattern)))
 _ROWS = 60  # lines that say what kind of output this is
+_FEW = 5  # lines that report tests, at least, of a call that is not known to run any
 
 
 class Tests:
@@ -45,16 +47,12 @@ class Tests:
 
     def match(self, call: Call, media: str, sample: str) -> int:
         rows = sample.split("\n")[:_ROWS]
-        said = (_PASSED.match(row) or _NAME.match(row) or _SUMMARY.match(row) for row in rows)
         if _runs(command(call)):
-            return 90 if any(said) or "=== test session starts" in sample else 0
-        missed = found = 0
-        for one in said:
-            found += one is not None
-            missed += one is None
-            if missed * 3 >= len(rows) * 2:  # too many for a third of the others
-                return 0
-        return 80 if found > 4 and found * 3 > len(rows) else 0
+            return 90 if any(_says(row) for row in rows) or "=== test session starts" in sample else 0
+        if len(rows) < _FEW:
+            return 0
+        found = sum([_says(row) for row in lines_with(_MAY_SAY, "\n".join(rows))])
+        return 80 if found >= _FEW and found * 3 > len(rows) else 0
 
     def units(self, text: str, call: Call) -> Units | None:
         lines = split(text)
@@ -79,6 +77,11 @@ class Tests:
         mark(units, [i for i in suspects(texts) if worth[i] >= 0])
         demote(units)
         return units
+
+
+def _says(row: str) -> bool:
+    """Whether a line reports a test, or how tests went."""
+    return bool(_PASSED.match(row) or _NAME.match(row) or _SUMMARY.match(row))
 
 
 SHAPE = Tests()

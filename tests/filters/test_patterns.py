@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byref.filters import narrow, patterns
-from byref.filters.patterns import Seldom, any_of, captures, spans
-from byref.filters.shapes import listing, matches, tests
+from byref.filters.patterns import Seldom, any_of, captures, lines_with, loose, spans
+from byref.filters.shapes import listing, log, matches, tests
 from byref.proxy.text import pattern
 
 EVERY = [one for module in (narrow, listing, matches, tests) for one in vars(module).values() if isinstance(one, Seldom)]
@@ -44,6 +44,24 @@ def test_what_is_seldom_found_needs_its_sign_as_well(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(patterns, "compiled", lambda source: Public())
     assert Seldom("b+", "b")("abb") and not Seldom("b+", "b")("a"), "without the call below, too"
+
+
+SAID = st.sampled_from([
+    "PASSED", "FAILED ", "a::b ", "x.py ..s", "\t", " ", "\u00a0", "\x1c", "--- FAIL", "=== RUN", "ok 1", "ok  \t", "12 passed", "٣ passed",
+    "test x ... ok", "✓ ", "___ t ___", "== 1 failed ==", "Ran 3 tests", "Exit code 1", "? \t", "\udc80", "12:30:59", "é", "z"])
+
+
+@given(st.lists(st.lists(SAID, max_size=4).map("".join), max_size=12))
+def test_lines_that_may_be_of_a_kind_hold_all_that_are(rows: list[str]) -> None:
+    text = "\n".join(rows)
+    found = lines_with(tests._MAY_SAY, text)
+    assert [row for row in found if tests._says(row)] == [row for row in rows if tests._says(row)]
+    assert len(lines_with(log._MAY_BE_NEAR, text)) >= sum(log._NEAR.match(row) is not None for row in rows)
+
+
+def test_lines_with_a_sign_are_few() -> None:
+    assert lines_with(loose(r"^\d\s"), "1 a\nb 2 \n3\u00a0c\n٣ d\n4") == ["1 a", "3\u00a0c", "٣ d"]
+    assert lines_with("b", "abc\nx\nb") == ["bc", "b"]
 
 
 @pytest.mark.parametrize(("source", "data"), [
