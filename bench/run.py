@@ -29,7 +29,8 @@ import byref
 HERE = Path(__file__).resolve().parent
 PAGE = ROOT / "docs" / "benchmarks.md"
 PEERS = ROOT / ".venv-peers" / "bin" / "python"
-LONGEST = 1800.0  # seconds; a benchmark that hangs takes no other with it
+LONGEST = 1800.0  # seconds; a benchmark that hangs takes no other with it. FULL: times that, for the full sizes
+FULL = 8
 WORSE = 0.2
 _SKIPPED = re.compile(r"\Askipped: |\Aleft out: |\Ano .*: skipped$|\Anot measured: ", re.M)
 _FAULT = "Traceback (most recent call last)"
@@ -67,7 +68,8 @@ def ran(section: Section, full: bool) -> Ended:
         shown.append(f"bench/{section.name}.py {words}".strip())
         print(f"\n== {section.name}: {' '.join(command[1:])}", flush=True)
         with tempfile.TemporaryDirectory() as home, tempfile.TemporaryFile("w+") as faults:
-            code, printed_now = _process(command, {**os.environ, "BYREF_HOME": home}, faults.fileno())
+            limit = LONGEST * (FULL if full else 1)
+            code, printed_now = _process(command, {**os.environ, "BYREF_HOME": home}, faults.fileno(), limit)
             faults.seek(0)
             fault = anywhere(faults.read())
         said += anywhere(printed_now)
@@ -92,7 +94,7 @@ def anywhere(text: str) -> str:
     return text
 
 
-def _process(command: list[str], environ: dict[str, str], errors: int) -> tuple[int, str]:
+def _process(command: list[str], environ: dict[str, str], errors: int, limit: float) -> tuple[int, str]:
     """Its exit code, and what it printed, which is passed on as it comes. What it started ends with it."""
     said: list[str] = []
     with subprocess.Popen(command, env=environ, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True,
@@ -100,7 +102,7 @@ def _process(command: list[str], environ: dict[str, str], errors: int) -> tuple[
         def ended(*_: object) -> None:
             os.killpg(child.pid, signal.SIGKILL)
         before = signal.signal(signal.SIGALRM, ended)
-        signal.setitimer(signal.ITIMER_REAL, LONGEST)
+        signal.setitimer(signal.ITIMER_REAL, limit)
         try:
             for line in child.stdout or ():
                 print(line, end="", flush=True)
