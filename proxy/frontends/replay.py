@@ -83,11 +83,12 @@ class _Progress:
         now = time.monotonic()
         if self.shown and now >= self._next:
             self._next = now + _BAR
-            part = min(1.0, passed / self.size) if self.size else 1.0
+            part = min(1.0, passed / self.size) if self.size else 0.0
             spent = now - self._began
             left = f", {_clock(spent / part - spent)} left" if part > 0.02 else ""
-            sys.stderr.write(f"\r{'#' * int(24 * part):<24} {part:4.0%}  {self.sessions} sessions, {passed / 1e6:.0f} of "
-                             f"{self.size / 1e6:.0f} MB{left}\x1b[K")
+            bar = f"{'#' * int(24 * part):<24} {part:4.0%}  " if self.size else ""
+            of = f" of {self.size / 1e6:.0f}" if self.size else ""
+            sys.stderr.write(f"\r{bar}{self.sessions} sessions, {passed / 1e6:.0f}{of} MB{left}\x1b[K")
             sys.stderr.flush()
 
     def clear(self) -> None:

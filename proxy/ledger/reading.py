@@ -10,8 +10,11 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import shutil
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import ExitStack
+from tempfile import TemporaryFile
 from types import ModuleType
 from typing import BinaryIO
 
@@ -116,7 +119,12 @@ class Rows:
                 self._tell(f"{self.path}: {number} times: {what}")
 
     def _read(self) -> Iterator[Row]:
-        with open(self.path, "rb") as file:
+        with ExitStack() as opened:
+            file: BinaryIO = opened.enter_context(open(self.path, "rb"))
+            if not file.seekable():  # a pipe, of which the beginning could not be read twice
+                pipe, file = file, opened.enter_context(TemporaryFile())
+                shutil.copyfileobj(pipe, file)
+                file.seek(0)
             start = file.read(len(_DATABASE))
             size = os.fstat(file.fileno()).st_size
             if start == _DATABASE:
@@ -271,7 +279,7 @@ def read_file(path: str, tell: Tell, seen: set[int] | None = None, done: Callabl
             return
         yield from formats()[found].sessions(rows)
     except OSError as fault:
-        tell(f"{path}: {fault.strerror}")
+        tell(f"{path}: {fault.strerror or fault}")
     except Invalid as fault:
         tell(str(fault).removeprefix("invalid: "))
     except RecursionError:
