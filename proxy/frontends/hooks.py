@@ -47,6 +47,14 @@ def answer(gateway: Gateway, harness: str, event: bytes) -> bytes:
         return b""
 
 
+def unheard(gateway: Gateway, harness: str, event: bytes) -> None:
+    """Notes that whoever told of an event did not wait for the answer. Never raises."""
+    try:
+        _driver(gateway, harness).unheard(event)
+    except Exception as fault:
+        gateway.faults.add(f"hook {harness[:40]}", fault)
+
+
 _LOCK = Lock()
 _DRIVERS: WeakKeyDictionary[Gateway, dict[str, Driver]] = WeakKeyDictionary()
 
@@ -116,6 +124,15 @@ class Driver:
                 with self._lock:
                     self._conversations.pop(hook.session, None)
         return b""
+
+    def unheard(self, event: bytes) -> None:
+        """See the module's `unheard`: the model saw the raw output, whatever the ledger says of a view."""
+        hook = self.harness.parse(event)
+        if hook.kind == "returned" and hook.session and hook.call_id:
+            name, scope = context(hook.session, hook.agent), self._conversation(hook).scope
+            first = self.gateway.store.first(name, hook.call_id)
+            if first is not None:
+                self.gateway.log(scope, events.unheard(at=self.gateway.clock(), session=name, ref=first.ref))
 
     def _call(self, hook: Hook, conversation: _Conversation) -> bytes:
         if hook.call_id and self.gateway.store.first(wrapped(hook.session), hook.call_id) is not None:

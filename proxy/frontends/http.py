@@ -286,7 +286,11 @@ def application(service: Service) -> web.Application:
     async def hooks(request: web.Request) -> web.Response:
         event = await bodies.whole(request, EVENT)
         gateway = service.gateway(request.headers.get("Byref-Settings", ""), False)
-        said = await service.run(partial(service.answer, gateway, request.match_info["harness"], event))
+        harness = request.match_info["harness"]
+        said = await service.run(partial(service.answer, gateway, harness, event))
+        if said and (request.transport is None or request.transport.is_closing()):  # it waits for a short time alone
+            from byref.proxy.frontends.hooks import unheard
+            await service.run(partial(unheard, gateway, harness, event))
         return web.Response(body=said, content_type="application/json")
 
     async def metrics(request: web.Request) -> web.Response:

@@ -17,6 +17,7 @@ adds a `counted` for each text. Kinds and their numbers:
 |          |                 | until it was there; best (places, at most 10), ended-LAYER (micros), and       |
 |          |                 | named-LAYER (places of the best that no layer had named before): `anytime`     |
 | missed   | -               | tokens of the refusal: a second call that found nothing; note: which kind it is |
+| unheard  | the output      | none: nobody waited for its last view, the raw output stood                    |
 | compacted | -              | none: the conversation was compacted, what was shown before is read no longer  |
 | counted  | -               | key of a text, its tokens; tool: by what they were counted. Of a repeat, shows: |
 |          |                 | whether it shows lines that the former view hid                                |
@@ -73,6 +74,11 @@ def searched(*, at: float, session: str, tokens: int, hits: int, query: str = ""
 def missed(at: float, session: str, tokens: int, reason: str) -> Event:
     """A second call that found nothing. What it asked for is not kept: it may be a ref that was purged, or anything at all."""
     return Event("missed", at, session, "", "", "", {"tokens": tokens}, reason)
+
+
+def unheard(*, at: float, session: str, ref: str) -> Event:
+    """The view that a session was last given of an output came too late: the raw output stood."""
+    return Event("unheard", at, session, ref, "", "", {})
 
 
 def compacted(*, at: float, session: str) -> Event:

@@ -50,10 +50,28 @@ def report(ledger: Iterable[Event], *, counts: Counts | None = None, definition:
         if event.kind == "counted":
             known.take(event)
     found = Report(methods=tuple(sorted(known.methods)))
+    every = _heard(every)
     _conversations(every, found, definition)
     charged = {id(viewed): known.shows.get(repeat_key(former, viewed), former.numbers.get("gaps", 0) > 0)
                for former, viewed, between in repeats(every) if between < SOON}
     _Walk(found, known, charged).run(every)
+    return found
+
+
+def _heard(every: list[Event]) -> list[Event]:
+    """The events as agents saw them: in the place of a view that nobody waited for stands the raw output."""
+    if not any(event.kind == "unheard" for event in every):
+        return every
+    last: dict[tuple[str, str], int] = {}
+    found = list(every)
+    for place, event in enumerate(every):
+        if event.kind == "viewed":
+            last[event.session, event.ref] = place
+        elif event.kind == "unheard" and (at := last.get((event.session, event.ref))) is not None:
+            viewed = every[at]
+            numbers = {name: value for name, value in viewed.numbers.items() if name != "text"}
+            found[at] = Event(viewed.kind, viewed.at, viewed.session, viewed.ref, viewed.tool, viewed.shape,
+                              {**numbers, "view": numbers.get("raw", 0), "gaps": 0})
     return found
 
 

@@ -237,6 +237,17 @@ def test_usage_is_in_the_ledger_once_a_message_by_the_call_that_it_made(talk: Ta
         assert found.messages == 2 and found.billed == {"input": 130, "output": 2} and "2 messages" in found.text
 
 
+def test_a_view_that_came_too_late_is_none_in_the_ledger(talk: Talk, gateway: byref.Gateway) -> None:
+    talk.bash("make", LOG, call_id="t1")
+    event = {**talk.base, "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_use_id": "t1"}
+    hooks.unheard(gateway, "claude-code", json.dumps(event).encode())
+    for other in (b"{", b"{}", json.dumps({**event, "tool_use_id": "t9"}).encode(), json.dumps({**event, "session_id": ""}).encode()):
+        hooks.unheard(gateway, "claude-code", other)
+    found = report(gateway.store.events())
+    assert (found.total.calls, found.total.gross, found.total.reduced) == (1, 0, 0)
+    assert [event.kind for event in gateway.store.events()][2:] == ["unheard"]
+
+
 def test_a_compaction_and_our_tools_are_in_the_ledger(talk: Talk, gateway: byref.Gateway, tmp_path: Path) -> None:
     talk.bash("make", LOG)
     talk.tell("PreCompact", trigger="auto")

@@ -20,7 +20,7 @@ from aiohttp import web
 import byref
 from byref.proxy import config, errors
 from byref.proxy.errors import Miss
-from byref.proxy.frontends import frame, hook
+from byref.proxy.frontends import frame, hook, hooks
 from byref.proxy.frontends.http import Service, application
 
 SCOPE, TOKEN = "1000:/home/me/project", "t" * 40
@@ -43,6 +43,10 @@ class Server:
 
     @staticmethod
     def answer(gateway: byref.Gateway, harness: str, event: bytes) -> bytes:
+        if b"tool_use_id" in event:
+            found = hooks.answer(gateway, harness, event)
+            time.sleep(0.5)  # longer than who asks below waits
+            return found
         if event == b"fault":
             raise RuntimeError("secret output")
         return f"{harness} {gateway.settings.profile} {gateway.settings.scope}".encode()
@@ -259,6 +263,26 @@ def test_hooks_get_the_profile_and_the_scope_of_their_call(server):
     assert server.ask("POST /hooks/claude-code", b"{}") == (200, b"claude-code auto None")
     settings = hook.settings_header({"BYREF_PROFILE": "lean", "BYREF_SCOPE": "caf\u00e9", "BYREF_MAX_BYTES": "1GB"})
     assert server.ask("POST /hooks/codex", b"{}", settings) == (200, "codex lean caf\u00e9".encode())
+
+
+def test_a_hook_that_does_not_wait_for_its_view_is_noted(server, tmp_path):
+    response = {"stdout": LONG, "stderr": "", "interrupted": False}
+    event = {"hook_event_name": "PostToolUse", "session_id": "s1", "cwd": str(tmp_path), "transcript_path": "", "tool_name": "Bash",
+             "tool_input": {"command": "make"}, "tool_use_id": "t1", "tool_response": response}
+
+    def kinds(call: str, wait: float) -> list[str]:
+        try:
+            hook.call(server.path, "POST /hooks/claude-code", json.dumps({**event, "tool_use_id": call}).encode(), time.monotonic() + wait)
+        except TimeoutError:
+            pass
+        for _ in range(100):
+            held = [one.kind for one in server.service.own.store.events() if one.ref]
+            if wait > 1 or "unheard" in held:
+                break
+            time.sleep(0.05)
+        return held
+    assert kinds("t1", 30) == ["captured", "viewed"]
+    assert kinds("t2", 0.2)[-1] == "unheard"
 
 
 def test_a_fault_of_a_hook_is_logged_without_what_it_was_about(server):

@@ -60,6 +60,14 @@ def test_searches_are_taken_off_the_whole() -> None:
     assert (found.total.net, found.net, found.searches) == (900, 840, 1)
 
 
+def test_a_view_that_nobody_waited_for_saved_nothing_and_hid_nothing() -> None:
+    late = events.unheard(at=1.0, session="s", ref="r1")
+    found = report([*viewed("r1", 1000, 100), late, *viewed("r1", 1000, 100, repeats="r1"), *viewed("r2", 1000, 100)])
+    assert (found.total.raw, found.total.view, found.total.reduced, found.total.hid) == (3000, 1200, 2, 2)
+    assert found.total.repeats == 0, "the raw output stood, so nothing was missing"
+    assert report([*viewed("r1", 1000, 100), *viewed("r1", 1000, 100), late]).net == 900, "of the last of its views alone"
+
+
 def test_a_second_call_that_found_nothing_is_a_request_all_the_same() -> None:
     calls = [*viewed("r1", 1000, 100), *viewed("r2", 1000, 100)]
     missed = events.missed(at=1.0, session="s", tokens=30, reason="unknown")
