@@ -9,8 +9,14 @@ const share = (bps) => `${Math.floor(bps / 100)} %`;
 const name = (step) => (step.asked === "original" ? step.layer : `${step.layer} (${step.asked})`);
 
 // Ticks of 1, 2 and 5, times a power of ten.
-const plainly = (value) => ([1, 2, 5].includes(Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9))) ? String(value) : null);
-const time = { type: "logarithmic", title: "milliseconds", min: LEAST, ticks: { maxRotation: 0, autoSkipPadding: 16, callback: plainly } };
+const plainly = (value) =>
+  [1, 2, 5].includes(Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9))) ? String(value) : null;
+const time = {
+  type: "logarithmic",
+  title: "milliseconds",
+  min: LEAST,
+  ticks: { maxRotation: 0, autoSkipPadding: 16, callback: plainly },
+};
 // A legend of lines as they are drawn, of the sets that have a name.
 const generateLabels = (chart) =>
   chart.data.datasets
@@ -43,7 +49,14 @@ const curve = (label, points, ink, more = {}) => ({
 
 // When each layer began and was through.
 export function layers() {
-  const one = plot("by-layer", "When each layer was through", ["layer", "status", "began, ms", "through, ms", "hits", "looked at by then"]);
+  const one = plot("by-layer", "When each layer was through", [
+    "layer",
+    "status",
+    "began, ms",
+    "through, ms",
+    "hits",
+    "looked at by then",
+  ]);
   return {
     figure: one.figure,
     update: (found) =>
@@ -122,20 +135,28 @@ export function anytime() {
             { stepped: false, pointStyle: "rectRot", pointRadius: 6 },
           ),
         );
-      return one.update(found.best ? { type: "line", options: options(time, percents, legend), data: { datasets: sets } } : null, {
-        label: `share of the best ${found.best} places that was there, by milliseconds.`,
-        said: found.best ? account(found, measured) : "Nothing was found, so that there is no share of it.",
-        height: 20,
-        cells: [
-          ...found.steps.map((step) => [name(step), told(step.ended), `${step.standing} of ${found.best}`, share(step.covered)]),
-          ...points.map((point) => [
-            `a timebox of ${point.timebox_ms} ms${point.cut.length ? `, which cut ${point.cut.join(" ")}` : ""}`,
-            told(point.micros),
-            share(point.share),
-            share(point.searched),
-          ]),
-        ],
-      });
+      return one.update(
+        found.best ? { type: "line", options: options(time, percents, legend), data: { datasets: sets } } : null,
+        {
+          label: `share of the best ${found.best} places that was there, by milliseconds.`,
+          said: found.best ? account(found, measured) : "Nothing was found, so that there is no share of it.",
+          height: 20,
+          cells: [
+            ...found.steps.map((step) => [
+              name(step),
+              told(step.ended),
+              `${step.standing} of ${found.best}`,
+              share(step.covered),
+            ]),
+            ...points.map((point) => [
+              `a timebox of ${point.timebox_ms} ms${point.cut.length ? `, which cut ${point.cut.join(" ")}` : ""}`,
+              told(point.micros),
+              share(point.share),
+              share(point.searched),
+            ]),
+          ],
+        },
+      );
     },
   };
 }
@@ -188,7 +209,14 @@ function banded(label, rows, ink, dash) {
 
 // Many searches: as the ledger holds them, and measured again.
 export function many() {
-  const one = plot("many", "Many searches", ["of", "searches", "milliseconds", "a quarter below", "half below", "three quarters below"]);
+  const one = plot("many", "Many searches", [
+    "of",
+    "searches",
+    "milliseconds",
+    "a quarter below",
+    "half below",
+    "three quarters below",
+  ]);
   return {
     figure: one.figure,
     update(recorded, again) {

@@ -30,7 +30,9 @@ async function ask(route, options) {
     said = await answer.json();
   } catch (fault) {
     if (options.signal?.reason?.name === "AbortError") throw fault;
-    throw Object.assign(new Error(`The daemon does not answer. This page goes on when it does; if it has ended: ${AGAIN}`), { gone: true });
+    throw Object.assign(new Error(`The daemon does not answer. This page goes on when it does; if it has ended: ${AGAIN}`), {
+      gone: true,
+    });
   }
   if (answer.ok) return said;
   const { reason = "", message = `the daemon answered ${answer.status}` } = said.error || {};

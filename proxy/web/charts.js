@@ -60,7 +60,7 @@ export function plot(id, title, names) {
       frame.style.height = `${height}rem`;
       frame.hidden = !config;
       if (!config) return undefined;
-      let Chart = null;
+      let Chart;
       try {
         Chart = await load();
       } catch (fault) {

@@ -112,7 +112,8 @@ export async function show(scope, ref, leave, lost, at = null) {
   if (!found || mine !== asked) return false;
   const below = el("div", {});
   const draw = (call) => below.replaceChildren(view(scope, ref, call, found.parts));
-  const label = (call, place) => `${found.calls - place} of ${found.calls}: ${plain(call.session)}${call.passed ? ", whole" : ""}`;
+  const label = (call, place) =>
+    `${found.calls - place} of ${found.calls}: ${plain(call.session)}${call.passed ? ", whole" : ""}`;
   const calls = el(
     "select",
     { "aria-label": "Which call", onchange: () => draw(found.views[calls.selectedIndex]) },
@@ -153,13 +154,15 @@ export async function show(scope, ref, leave, lost, at = null) {
       "div",
       { class: "bar" },
       found.views.length ? el("label", {}, "View ", calls) : el("span", { class: "note" }, "No view of it is held any more."),
-      ...found.parts.filter((part) => part.size).map((part) =>
-        el(
-          "button",
-          { type: "button", onclick: () => raw(null, part.name) },
-          visible(`${part.name}: all ${bytes(part.size)}${part.derived ? " (derived)" : ""}`),
+      ...found.parts
+        .filter((part) => part.size)
+        .map((part) =>
+          el(
+            "button",
+            { type: "button", onclick: () => raw(null, part.name) },
+            visible(`${part.name}: all ${bytes(part.size)}${part.derived ? " (derived)" : ""}`),
+          ),
         ),
-      ),
     ),
     extra,
     below,

@@ -130,7 +130,9 @@ async function layers() {
     ]),
   );
   const lacking = found.layers.filter((one) => one.missing);
-  $("lacking").replaceChildren(...lacking.map((one) => el("p", { class: "note" }, visible(`without ${one.name}: ${one.missing}`))));
+  $("lacking").replaceChildren(
+    ...lacking.map((one) => el("p", { class: "note" }, visible(`without ${one.name}: ${one.missing}`))),
+  );
 }
 
 // an output

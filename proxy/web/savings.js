@@ -55,7 +55,11 @@ function group(report, [name, title, axis]) {
         })),
       },
     },
-    { label: "tokens net saved, shown, fetched, repeated.", said: every.length ? "" : "Nothing was captured in this time.", cells: every.map(cells) },
+    {
+      label: "tokens net saved, shown, fetched, repeated.",
+      said: every.length ? "" : "Nothing was captured in this time.",
+      cells: every.map(cells),
+    },
   );
 }
 

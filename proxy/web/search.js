@@ -17,7 +17,9 @@ export function offer({ layers, profiles, emphases }) {
   choices($("profile"), profiles);
   choices($("emphasis"), emphases);
   $("which").append(
-    ...layers.map((name) => el("label", {}, el("input", { type: "checkbox", name: "layers", value: name, checked: true }), ` ${name}`)),
+    ...layers.map((name) =>
+      el("label", {}, el("input", { type: "checkbox", name: "layers", value: name, checked: true }), ` ${name}`),
+    ),
   );
 }
 
@@ -71,7 +73,11 @@ const hit = (one, open) =>
   el(
     "li",
     { class: "hit" },
-    el("button", { type: "button", class: "command", onclick: () => open(one.ref, one.address) }, visible(`${one.ref} ${one.address}`)),
+    el(
+      "button",
+      { type: "button", class: "command", onclick: () => open(one.ref, one.address) },
+      visible(`${one.ref} ${one.address}`),
+    ),
     el("span", { class: "facts" }, visible(`${one.tool} · ${one.signals.join(" ")} · score ${one.score}`)),
     el("pre", { class: "excerpt", "data-of": plain(`${one.ref} ${one.address}`) }, visible(one.excerpt)),
   );
@@ -131,9 +137,14 @@ export async function ask(scope, session, open) {
   $("told").textContent =
     `${found.hits.length} hits · ${found.searched} of ${found.outputs} outputs searched · ${took} ms with the way here${covered}`;
   $("hits").replaceChildren(...found.hits.map((one) => hit(one, open)));
-  for (const excerpt of $("hits").querySelectorAll(".excerpt")) // what scrolls can have the focus, and nothing else
+  for (const excerpt of $("hits").querySelectorAll(".excerpt"))
+    // what scrolls can have the focus, and nothing else
     if (excerpt.scrollHeight > excerpt.clientHeight)
-      for (const [name, value] of [["tabindex", "0"], ["role", "region"], ["aria-label", `Excerpt of ${excerpt.dataset.of}`]])
+      for (const [name, value] of [
+        ["tabindex", "0"],
+        ["role", "region"],
+        ["aria-label", `Excerpt of ${excerpt.dataset.of}`],
+      ])
         excerpt.setAttribute(name, value);
   last = { fields, time: found.time, measured: null };
   const { which, state } = parts();

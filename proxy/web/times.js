@@ -16,7 +16,11 @@ function parts() {
   const said = el("p", { class: "note", id: "former" });
   const go = el("button", { type: "button", id: "again" }, "Measure the newest queries again");
   const state = el("span", { class: "note", role: "status" });
-  const rows = table(["layer", "searches", "half through by, ms", "nine of ten by, ms"], [], "When layers were through, recorded");
+  const rows = table(
+    ["layer", "searches", "half through by, ms", "nine of ten by, ms"],
+    [],
+    "When layers were through, recorded",
+  );
   go.onclick = () => (stop ? stop.abort() : measure(go, state));
   $("many-searches").replaceChildren(
     said,
