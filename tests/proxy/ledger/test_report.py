@@ -142,3 +142,11 @@ def test_garbage_is_collected_again_after_a_report() -> None:
         assert not gc.isenabled()
         raise KeyError
     assert gc.isenabled()
+
+
+def test_events_of_two_writers_that_interleave_keep_their_tools() -> None:
+    one, other = (events.captured(at=at, session=session, ref=ref, tool=tool, shape="log", size=100, raw=raw, view=10, parts=1, gaps=1)
+                  for at, session, ref, tool, raw in ((1.0, "s", "r1", "Bash", 40), (1.0, "t", "r2", "Read", 70)))
+    found = report([one[0], other[0], one[1], other[1]])
+    assert {tool: (row.calls, row.raw, row.size) for tool, row in found.tools.items()} == {"Bash": (1, 40, 100), "Read": (1, 70, 100)}
+    assert found.sessions["s"].net == 30 and found.sessions["t"].net == 60
