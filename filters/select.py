@@ -113,6 +113,9 @@ def _scores(rows: list[list[str]], lines: Counter[str], worth: dict[str, int], a
         if form or term in sought:
             told = term in sought or (form in _IDENTIFIERS and lines[term] <= _PLACES)
             share[term] = (weights.SOUGHT if told else weights.NAMED) * 4 // sharers(lines[term])
+    for term in worth:
+        if "." in term and _holds_named(term, asked, task):
+            share[term] = (weights.SOUGHT if lines[term] <= _PLACES else weights.NAMED) * 4 // sharers(lines[term])
     everywhere, here = share.__getitem__, {term: value + share[term] for term, value in worth.items()}.pop
     scores = [sum(map(here, row, map(everywhere, row))) for row in rows]
     if any(units.worth):
@@ -120,6 +123,12 @@ def _scores(rows: list[list[str]], lines: Counter[str], worth: dict[str, int], a
     if shown is not None:
         scores = [0 if hidden else score for score, hidden in zip(scores, shown, strict=True)]
     return scores
+
+
+def _holds_named(term: str, asked: Words, task: Words) -> bool:
+    """Whether a dotted term has a part that the call or the task names as an identifier: `row.garden_id` where they say `garden_id`."""
+    parts = [part for part in term.split(".") if part in asked[0] or part in task[0]]
+    return bool(parts) and not _IDENTIFIERS.isdisjoint(forms_of(parts))
 
 
 def _unnamed(texts: list[str], rows: list[list[str]], rank: bytearray) -> set[str]:

@@ -90,6 +90,13 @@ def test_lines_with_what_the_call_looks_for_come_first() -> None:
         assert 150 in kept and len(kept) < 40
 
 
+def test_an_identifier_of_the_task_is_meant_where_it_is_a_part_of_a_dotted_name_too() -> None:
+    rows = [*ROWS[:150], "    return [one for one in rows if one.quarantine_policy != 3]", *ROWS[150:300]]
+    plan = Plan(165, 600, gap=1)
+    for task, yes in (("mend quarantine_policy", True), ("mend the retention_policy", False), ("mend one thing", False)):
+        assert (150 in standing(units(rows), Call("Read", {"file_path": "x.py"}, 0, task=task), plan=plan)) is yes, task
+
+
 def test_lines_shown_before_collapse_only_where_the_context_is_proven() -> None:
     known = frozenset(ROWS[100:200])
     rows = [f"{row} {i}" if not 100 <= i < 200 else row for i, row in enumerate(ROWS[:300])]
