@@ -132,10 +132,9 @@ class _Walk:
                 row = self._row(event)
                 row.size += self.size
             elif event.kind == "viewed":
-                if captured is None or (event.ref, event.at, event.session, event.tool, event.shape) != (
-                        captured.ref, captured.at, captured.session, captured.tool, captured.shape):
-                    row = self._row(event)
-                self._viewed(event, row)
+                same = captured is not None and (event.ref, event.at, event.session, event.tool, event.shape) == (
+                    captured.ref, captured.at, captured.session, captured.tool, captured.shape)
+                self._viewed(event, row if same else self._row(event))
             elif event.kind == "fetched":
                 self._fetched(event)
             elif event.kind == "repeated":
