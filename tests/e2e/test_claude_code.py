@@ -214,7 +214,7 @@ def check(scripted: Scripted, bench: Bench) -> None:
     assert len(first) > 1 and first < set(log.splitlines()), "a view shows lines as they are"
     assert rows(sent["again"][0]) & first <= {FIRST}, "they were shown before, but for the one that stands for its kind"
     assert sent["fails"][1] and sent["fails"][0].startswith("Exit code 3\n1\n2\n") and sent["fails"][0].rstrip().endswith("300")
-    assert HEAD.search(sent["read"][0]) and len(sent["read"][0]) < len(CODE)
+    assert HEAD.search(sent["read"][0]) and len(sent["read"][0]) < len(CODE) and OLD in sent["read"][0], "what the task names stands"
     assert not sent["edit"][1] and NEW in (bench.project / "harbour.py").read_text()
     assert NEW in sent["reread"][0] and OLD not in sent["reread"][0], "it names what changed"
     first, second = rows(sent["read"][0]), rows(sent["reread"][0])
