@@ -160,6 +160,7 @@ def test_opencode_with_compaction_subagent_and_a_second_daemon(root: Path, tmp_p
     check(sent, log, stateful=not mode)
     fetched([results(request) for request in scripted.requests[:scripted.summaries[0]]], log, stateful=not mode)
     assert len(early["long"]) < 1000
+    assert len(sent.get("long", "")) < 1000, "what a compaction keeps of the newest results goes on as a view"
     assert NEW in (opencode.project / "harbour.py").read_text() and (mode or NEW in sent["reread"]), "a second view says what changed"
     assert rows(results(scripted.subs[-1])["sub"]) & rows(sent["read"]), "a subagent was shown nothing before"
     assert "fresh" not in early and rows(sent["fresh"]) == rows(sent["log"]), "a compaction forgets what was shown"

@@ -13,9 +13,13 @@ from collections.abc import Collection, Sequence
 from hashlib import blake2b
 from threading import Lock
 
-from byref.proxy.contracts import Store
+from byref.proxy.contracts import Blob, Manifest, Part, Store
+from byref.proxy.errors import ByrefError
 from byref.proxy.frontends.llm.answers import Hidden
 from byref.proxy.frontends.llm.conversation import Conversation, Result
+from byref.proxy.intake import to_bytes
+from byref.proxy.signature import tool_kind
+from byref.proxy.text import canonical_arguments, digest, ref_of
 
 HELD = 500  # contexts in memory; what is dropped is read from the store again
 HIDDEN = 500  # answers of a context that held calls of ours
@@ -57,6 +61,13 @@ class Context:
                 self._shown.add(known.pop() if known else "")
                 self._tick = max(self._tick, tick)
         return self._shown <= set(keys)
+
+    def untold(self, store: Store) -> bool:
+        """Whether nothing was captured in it so far, as far as the store can say."""
+        try:
+            return store.tick(self.name) == 0
+        except ByrefError:
+            return False
 
     def forgotten(self) -> None:
         """Nothing counts as shown any more."""
@@ -106,6 +117,23 @@ def key_of(result: Result, lengths: Sequence[int]) -> str:
     own = [text.text[:length].rstrip() for text, length in zip(result.texts, lengths, strict=True)]
     arguments = json.dumps(calling.arguments, sort_keys=True, separators=(",", ":"))
     return f"{result.call_id}.{_hash(calling.tool, arguments, str(result.is_error), *own)}"
+
+
+def output_of(own: Sequence[str]) -> str | dict[str, str]:
+    """The texts of a result as the library takes them: one, or parts by name."""
+    return own[0] if len(own) == 1 else {f"text{n or ''}": text for n, text in zip([0, *range(2, len(own) + 1)], own, strict=True)}
+
+
+def shown_elsewhere(store: Store, key: str, result: Result, own: Sequence[str]) -> bool:
+    """Whether a view of this very result was given in another context. own: its texts, as far as they are the tool's."""
+    calling, output = result.calling, output_of(own)
+    single = "stdout" if tool_kind(calling.tool or "tool") == "shell" else "text"
+    parts = []
+    for name, text in (output if isinstance(output, dict) else {single: output}).items():
+        data = to_bytes(text)
+        parts.append(Part(name, "text/plain", Blob(digest(data), len(data), data.count(b"\n"))))
+    manifest = Manifest(calling.tool or "tool", canonical_arguments(calling.arguments), tuple(parts), None, result.is_error)
+    return any(one.call_id == key for one in store.views(ref_of(manifest)))
 
 
 def _hash(*texts: str) -> str:

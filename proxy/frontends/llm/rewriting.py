@@ -1,8 +1,8 @@
 """A request in, the same request with views out: each tool result is replaced where it first appears, and so for ever.
 
 Stateful, the first bytes given for a result stay under (context, call): in memory, and in the store for other processes and versions.
-A result that is not known and was followed by an answer was sent as it is, so it stays so (invariant 6). Stateless, each view is made
-of the request alone, and of it again every time.
+A result that is not known and was followed by an answer was sent as it is, so it stays so (invariant 6), unless it begins a context
+and stood as a view in another: then a compaction kept it. Stateless, each view is made of the request alone, and of it again every time.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from byref.proxy import config
 from byref.proxy.errors import ByrefError, ConfigError
 from byref.proxy.frontends.llm import answers_anthropic, answers_chat, answers_responses, anthropic, chat, responses
 from byref.proxy.frontends.llm.answers import Answerer
-from byref.proxy.frontends.llm.contexts import Context, Contexts, Literals, key_of
+from byref.proxy.frontends.llm.contexts import Context, Contexts, Literals, key_of, output_of, shown_elsewhere
 from byref.proxy.frontends.llm.conversation import Conversation, Result, own_length
 from byref.proxy.frontends.llm.ours import Exceptions, reachable
 from byref.proxy.frontends.llm.reading import Edit, Node, Parsed, applied, literal, offset, parse
@@ -183,6 +183,7 @@ class _Request:
             if any(lengths):
                 self.results.append((result, lengths))
         self._session: Session | None = None
+        self._begins = bool(self.results) and not rewriter.stateless and not context.given and context.untold(rewriter.gateway.store)
 
     def given(self, result: Result, lengths: tuple[int, ...]) -> Literals:
         """What stands for the texts of a result; None where they stay."""
@@ -195,7 +196,7 @@ class _Request:
             return given[brief]
         store, key = self.rewriter.gateway.store, key_of(result, lengths)
         fresh = result.new and self.able and not self.rewriter.covers(result, self.found.tools, self.scope)
-        if not fresh and store.first(self.context.name, key) is None:
+        if not fresh and store.first(self.context.name, key) is None and not self._kept(result, key, lengths):
             if not result.new:
                 given[brief] = None
             return None
@@ -207,6 +208,15 @@ class _Request:
             given[brief] = literals
             self.context.shows(store, key)
         return literals
+
+    def _kept(self, result: Result, key: str, lengths: tuple[int, ...]) -> bool:
+        """Whether a context begins with a result that stood as a view in another one, as after a compaction that kept the newest: of this
+        context nothing was sent yet, so a view of it changes nothing.
+        """
+        if not self._begins or result.new or not self.able or self.rewriter.covers(result, self.found.tools, self.scope):
+            return False
+        own = [one.text[:length] for one, length in zip(result.texts, lengths, strict=True)]
+        return all(map(_sound, own)) and shown_elsewhere(self.rewriter.gateway.store, key, result, own)
 
     def _opened(self) -> Session:
         if self._session is None:
@@ -233,9 +243,9 @@ class _Request:
         own = [one.text[:length] for one, length in zip(result.texts, lengths, strict=True)]
         if not all(map(_sound, own)):
             return None, True
-        output = own[0] if len(own) == 1 else {f"text{n or ''}": text for n, text in zip([0, *range(2, len(own) + 1)], own, strict=True)}
-        shown = session.capture(tool=result.calling.tool or "tool", args=result.calling.arguments, output=output, is_error=result.is_error,
-                                call_id=key, said=result.calling.said, native=WHOLE)  # what a request holds is what was shown
+        shown = session.capture(tool=result.calling.tool or "tool", args=result.calling.arguments, output=output_of(own),
+                                is_error=result.is_error, call_id=key, said=result.calling.said,
+                                native=WHOLE)  # what a request holds is what was shown
         if shown.passed or not shown.ref:
             return None, not shown.warning
         views = list(shown.texts.values())

@@ -217,3 +217,32 @@ def test_only_the_three_routes_are_read() -> None:
         "/llm/a/v1/messages", "/llm/a/v1/messages?beta=true", "/llm/o/v1/chat/completions", "/llm/o/v1/responses",
         "/llm/a/v1/messages/count_tokens",
         "/llm/a/v1/messages/batches", "/llm/o/v1/models", "/llm/o/v1/responses/resp_1", "/llm/o/v1/files")] == [True] * 4 + [False] * 5
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_what_a_compaction_kept_of_the_newest_results_is_shown_as_a_view_again(gateway: byref.Gateway, url: str, api: str) -> None:
+    """OpenCode and Claude Code put a summary before the last turns: what stood there as a view is not sent raw from then on."""
+    before, rewriter = Dialog(api), Rewriter(gateway, "s")
+    before.turn([("c1", "Bash", MAKE, LOG)], "Now the build.")
+    first = results(api, sent(rewriter, before))["c1"]
+    after = Dialog(api, task="Half of the work is done.")
+    after.turn([("c1", "Bash", MAKE, LOG), ("c2", "Bash", {"command": "ls"}, CODE)], "Now the build.")
+    after.answers("It is built.")
+    begins = results(api, sent(rewriter, after))
+    assert begins["c1"] == first and begins["c2"] == CODE, "what no view was made of before stays as it is"
+    with byref.open(url) as other:
+        for made in (rewriter, Rewriter(other, "s")):
+            after.turn([("d1", "Bash", {"command": "make x"}, "ok")], "More.")
+            assert results(api, sent(made, after)) == {**begins, "d1": "ok"}
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_conversation_that_goes_on_keeps_what_was_sent_though_another_was_shown_a_view_of_it(gateway: byref.Gateway, api: str) -> None:
+    old, rewriter = Dialog(api), Rewriter(gateway, "s")
+    old.turn([("c1", "Bash", MAKE, LOG)], "Now the build.")
+    old.answers("It is built.")
+    assert results(api, sent(rewriter, old))["c1"] == LOG, "it was sent before byref came"
+    fork = Dialog(api, task="Another one.")
+    fork.turn([("c1", "Bash", MAKE, LOG)], "Now the build.")
+    assert results(api, sent(rewriter, fork))["c1"] != LOG
+    assert results(api, sent(rewriter, old))["c1"] == LOG
