@@ -16,6 +16,7 @@ from byref.proxy.ledger.summary import PIECE, Summary
 
 GIGA = 1e9
 WIDTH = 118  # columns of running text
+FEW = 50  # sessions; of 20 drawn from 99 recorded ones 87 of 100 intervals hold the truth, of 60 93
 CANNOT = (
     "whether the agent would have done as well: these sessions saw the raw text, and only what they used later is known",
     "how often it would have asked again. Every output with a string that the agent wrote later and that the view's data lacks counts as "
@@ -61,7 +62,9 @@ def text(found: Found) -> str:
            f"  {_percent(first.gross)} gross, if nothing had been asked again;",
            f"  {_percent(first.fetched)} net, had it fetched what it used and had not been shown: {forced} times {PIECE:,} tokens;",
            f"  {_percent(first.again)} net, had it made the call again each of these {forced} times.",
-           f"In parentheses: {100 * LEVEL:.0f} % intervals. Which net is nearer depends on the agent; `--profile safe` hides less.", ""]
+           f"In parentheses: {100 * LEVEL:.0f} % intervals. Which net is nearer depends on the agent; `--profile safe` hides less.",
+           *([f"Intervals of fewer than {FEW} sessions are too narrow: a few long ones make up most of a bill."]
+             if 1 < savings.sessions < FEW else []), ""]
     if savings.already:
         out += [f"{savings.already} outputs were views of byref already when they were recorded: they count as they are.", ""]
     out += _money(savings, savings.money())

@@ -38,6 +38,10 @@ def test_the_first_lines_answer_what_would_have_been_saved() -> None:
     assert "What this cannot know:" in told and any(line.startswith("Llama-3.1-8B") for line in told)
 
 
+def test_of_few_sessions_it_says_that_intervals_are_too_narrow() -> None:
+    assert [sum("too narrow" in line for line in text(found(*range(n))).splitlines()) for n in (1, 2, 49, 50)] == [0, 1, 1, 0]
+
+
 def test_without_a_session_it_says_so() -> None:
     assert text(found()) == "no session with a tool call or a bill was found\n"
 
