@@ -61,6 +61,19 @@ def test_many_scrapes_in_a_row_add_up_the_ledger_once() -> None:
     assert len(made) == 2
 
 
+def test_a_ledger_that_takes_long_is_added_up_more_seldom() -> None:
+    now, made = [0.0], []
+
+    def slow() -> list[Metric]:
+        made.append(now[0])
+        now[0] += 2.0
+        return []
+    recent = Recent(slow, lambda: now[0])
+    for now[0] in (0.0, 30.0, 61.0, 63.0, 70.0):
+        recent()
+    assert made == [0.0, 63.0], "sixty seconds after it was through"
+
+
 def test_without_the_api_there_is_nothing_to_observe(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "opentelemetry.metrics", None)
     assert not instrument(lambda: [Metric("byref_x", "", True)])
