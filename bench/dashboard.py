@@ -1,7 +1,8 @@
 """First paint of the dashboard over a large store, beside the same page over an almost empty one: dashboard.py [OUTPUTS] [--store FOLDER].
 
 Chromium's own performance entries, fresh profile each time, rounds interleaved. `listed`: the first page of outputs stands. The store is
-filled by captures, one view in a hundred reduced, in 40 sessions of 400 contexts; --store takes one that was filled before.
+filled by captures, one view in a hundred reduced, in 40 sessions of 400 contexts, and searches as the ledger holds them; --store takes one
+that was filled before.
 """
 from __future__ import annotations
 
@@ -18,8 +19,10 @@ from pathlib import Path
 
 import byref
 from byref.proxy.frontends.open_dashboard import entry
+from byref.proxy.ledger.events import searched
 
 OUTPUTS, FEW, ROUNDS, THREADS = 100_000, 60, 7, 16
+SEARCHES = 20  # outputs for one search in the ledger
 BAR = 1000.0  # milliseconds
 SCOPE = "1000:/home/me/project"
 LONG = "".join(f"line {n}: value {n * 7919 % 1009}\n" for n in range(400))
@@ -27,7 +30,7 @@ FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-backgroun
          "--disable-sync"]
 MARKS = """JSON.stringify(Object.fromEntries([...performance.getEntriesByType('paint'), ...performance.getEntriesByName('listed')]
     .map(entry => [entry.name, entry.startTime])))"""
-WHAT = ("first-paint", "first-contentful-paint", "listed", "older", "output", "savings")
+WHAT = ("first-paint", "first-contentful-paint", "listed", "older", "output", "times", "savings")
 
 
 def fill(folder: str, outputs: int) -> None:
@@ -44,10 +47,14 @@ def fill(folder: str, outputs: int) -> None:
             one.start()
         for one in threads:
             one.join()
+        gateway.store.log(SCOPE, *(searched(
+            at=gateway.clock(), session=f"agent-{number % 40}", tokens=900, hits=12, query=f"where is target-{number % 300}", times={
+                "micros": 50_000 + number, "best": 10, "ended-bm25": 400 + number * 31 % 900, "named-bm25": 7,
+                "ended-text": 900 + number * 7919 % 5000, "named-text": 3}) for number in range(outputs // SEARCHES)))
 
 
 def measure(home: str, program: str) -> dict[str, float]:
-    """Milliseconds of one opening, by what stands then; the last three are from the click, or from the opening, to what it brings."""
+    """Milliseconds of one opening, by what stands then; the last four are from the click, or from the opening, to what it brings."""
     import json
 
     from playwright.sync_api import sync_playwright
@@ -62,6 +69,7 @@ def measure(home: str, program: str) -> dict[str, float]:
         found: dict[str, float] = json.loads(page.evaluate(MARKS))
         found["older"] = timed(lambda: page.locator("#older").click(), lambda: page.locator("#list li:nth-child(60)").wait_for())
         found["output"] = timed(lambda: page.locator("#list button").first.click(), lambda: page.locator("#detail h2").wait_for())
+        found["times"] = timed(lambda: page.locator("#tab-time").click(), lambda: page.locator("#many canvas").wait_for())
         page.locator("#unit", has_text="calls").wait_for()
         found["savings"] = 1000 * (time.perf_counter() - began)
         browser.close()

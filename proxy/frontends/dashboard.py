@@ -29,7 +29,7 @@ from aiohttp import web
 
 from byref.proxy import config
 from byref.proxy.contracts import Json
-from byref.proxy.errors import StoreError
+from byref.proxy.errors import Invalid, StoreError
 from byref.proxy.frontends import bodies
 from byref.proxy.frontends import dashboard_data as data
 from byref.proxy.frontends import dashboard_times as times
@@ -189,6 +189,8 @@ class Dashboard:
     async def _saved(self, request: web.Request, fields: bodies.Fields) -> Json:
         asked, scope = fields.text("days", "0"), fields.text("scope")
         fields.done()
+        if "\0" in scope:
+            raise Invalid("this is no project's name")
         return await self.savings.of(next((days for days in DAYS if str(days) == asked), 0), scope)
 
     async def _layers(self, request: web.Request, fields: bodies.Fields) -> Json:

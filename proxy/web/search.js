@@ -57,7 +57,7 @@ function asked(scope, session) {
   return {
     scope,
     session,
-    query: form.get("query"),
+    query: form.get("query").trim(),
     outcome: form.get("outcome"),
     profile: form.get("profile"),
     emphasis: form.get("emphasis"),
@@ -126,6 +126,7 @@ export async function ask(scope, session, open) {
   const mine = ++round;
   if (!scope) return notice("Nothing is stored yet, so there is nothing to search.");
   const fields = asked(scope, session);
+  if (!fields.query) return notice("Say what to look for: words, an exact text, or /regex/.");
   if (fields.layers && !fields.layers.length) return notice("Choose at least one layer.");
   $("told").textContent = "Searching…";
   const began = performance.now();

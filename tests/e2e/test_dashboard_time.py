@@ -115,6 +115,9 @@ def test_profile_layers_and_weights_are_chosen_by_keys_and_asked_for(page: Any) 
         page.locator(f"#which input[value={name}]").uncheck()
     page.locator("#query").press("Enter")
     page.locator("#notice", has_text="at least one layer").wait_for()
+    page.locator("#query").fill("  ")
+    page.locator("#query").press("Enter")
+    page.locator("#notice", has_text="Say what to look for").wait_for()
 
 
 def test_recorded_searches_have_a_median_with_quartiles_and_can_be_measured_again(page: Any) -> None:

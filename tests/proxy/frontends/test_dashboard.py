@@ -286,6 +286,7 @@ def test_layers_say_how_far_they_came(server):
 
 
 @pytest.mark.parametrize("request_line, given, says", [
+    ("GET /web/api/savings?scope=a%00b", None, "no project's name"), ("POST /web/api/measure", {"scope": SCOPE}, "say which query"),
     (f"GET /web/api/outputs?scope={SCOPE}&before=x", None, "this is no page that a list of outputs named"),
     ("GET /web/api/outputs", None, "say which scope"), ("POST /web/api/search", {"scope": SCOPE}, "say which query"),
     (f"GET /web/api/output?scope={SCOPE}&ref=raaaaaaaaaa", None, "unknown"), (f"GET /web/api/output?scope={SCOPE}&ref=-", None, "invalid"),
