@@ -16,7 +16,7 @@ from byref.proxy.frontends import saved
 from byref.proxy.frontends.command import Command, say
 from byref.proxy.frontends.held import complain
 from byref.proxy.frontends.replaying import Work, worked
-from byref.proxy.frontends.wrap.own import TOOLS
+from byref.proxy.frontends.report import DEFINITION
 from byref.proxy.ledger.counter import token_counter
 from byref.proxy.ledger.economics import REGIMES
 from byref.proxy.ledger.kv import MODELS
@@ -139,7 +139,6 @@ def _sessions(paths: Sequence[str], limit: int | None, tell: Callable[[str], Non
 def _run(args: argparse.Namespace) -> int:
     paths, profiles = _meant(args), list(dict.fromkeys(args.profile or ["auto"]))
     counter = token_counter(args.counter)
-    (definitions,) = counter.count([json.dumps(TOOLS)])
     prices = [*(Priced(one, None, OURS) for one in REGIMES), *map(priced, args.price)]
     jobs = args.jobs or min(8, os.cpu_count() or 1)
     found = {profile: Savings(_listed) for profile in profiles}
@@ -153,7 +152,7 @@ def _run(args: argparse.Namespace) -> int:
             complain(fault)
     if args.csv:
         say(",".join(saved.COLUMNS) + "\r\n")
-    for result in worked(_sessions(paths, args.limit, tell, progress), Work(profiles, args.counter, definitions), jobs):
+    for result in worked(_sessions(paths, args.limit, tell, progress), Work(profiles, args.counter, DEFINITION), jobs):
         progress.through()
         if isinstance(result, str):
             tell(result)
@@ -165,7 +164,7 @@ def _run(args: argparse.Namespace) -> int:
     progress.clear()
     if len(faults) > _TOLD:
         complain(f"{len(faults) - _TOLD} more faults; --json lists all of them")
-    told = saved.Found(paths, faults, counter.name, found, definitions, prices, {one.name: one.kept for one in MODELS})
+    told = saved.Found(paths, faults, counter.name, found, DEFINITION, prices, {one.name: one.kept for one in MODELS})
     if args.json:
         say(json.dumps(saved.as_dict(told), indent=1, ensure_ascii=False) + "\n")
     elif not args.csv:
