@@ -94,6 +94,36 @@ def test_a_layer_that_was_cut_ends_near_the_end_of_the_timebox(session: byref.Se
     assert step.status == "aborted" and step.ended >= 30_000 and found.timeline.micros >= step.ended
 
 
+def test_a_layer_that_heeds_no_time_counts_until_it_was_left(session: byref.Session) -> None:
+    class Stuck(Late):
+        def search(self, query: Any, scope: Any, budget: Any, candidates: Any = None) -> Contribution:
+            budget.cancel.wait(20)  # until nobody waits any more
+            return Contribution(())
+
+    indexes = session.gateway.indexes
+    indexes.orchestrator(SCOPE).layers = (Stuck(),)
+    found = search(session.gateway.store, SCOPE, "worker 7", timebox_ms=50, indexes=indexes)
+    assert found.timeline is not None and [one.note for one in found.layers] == ["still running"]
+    (step,) = found.timeline.steps
+    assert step.status == "aborted" and step.ended - step.began >= 20_000
+
+
+def test_what_was_looked_at_adds_up_over_layers(session: byref.Session) -> None:
+    class Some(Late):
+        def __init__(self, name: str, first: int, last: int) -> None:
+            self.name, self.first, self.last = name, first, last  # type: ignore[misc]
+
+        def search(self, query: Any, scope: Any, budget: Any, candidates: Any = None) -> Contribution:
+            blobs = list(scope.held)[self.first:self.last]
+            return Contribution([Hit(Span(blob, 0, 8), 1, "words", 1, 1, 1, 1) for blob in blobs], frozenset(blobs))
+
+    indexes = session.gateway.indexes
+    indexes.orchestrator(SCOPE).layers = (Some("one", 0, 5), Some("two", 3, 10))
+    found = search(session.gateway.store, SCOPE, "worker", indexes=indexes, explain=True)
+    told: Any = (found.explanation or {})["time"]["steps"]
+    assert told[0]["covered"] in (2500, 3500) and told[1]["covered"] == 5000
+
+
 def test_what_layers_answered_before_is_not_used_where_time_is_measured(session: byref.Session) -> None:
     asked = []
 
