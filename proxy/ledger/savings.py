@@ -8,6 +8,7 @@ a used string may have been known from elsewhere, and words are evidence here th
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -68,8 +69,9 @@ class Savings:
     requests: int = 0
     unbilled: int = 0
     already: int = 0
-    _rows: list[list[float]] = field(default_factory=list)
-    _by_tool: list[dict[str, tuple[float, float, float]]] = field(default_factory=list)
+    _rows: list[array[float]] = field(default_factory=list)
+    _by_tool: list[tuple[array[int], array[float]]] = field(default_factory=list)  # tools by number, and three sums of each
+    _numbers: dict[str, int] = field(default_factory=dict)
     _models: dict[str, list[tuple[float, ...]]] = field(default_factory=dict)
     _draws: Draws | None = None
 
@@ -86,9 +88,11 @@ class Savings:
         for number, (raw, view) in one.contexts.items():
             held = self.contexts.setdefault(number, [0, 0, 0])
             held[:] = held[0] + 1, held[1] + raw, held[2] + view
-        self._rows.append(_row(one, total))
-        self._by_tool.append({name: (sums.raw.at(main) - sums.view.at(main), sums.fetched.at(main), sums.again.at(main))
-                              for name, sums in one.tools.items()})
+        self._rows.append(array("d", _row(one, total)))
+        self._by_tool.append((
+            array("L", [self._numbers.setdefault(name, len(self._numbers)) for name in one.tools]),
+            array("d", [value for sums in one.tools.values() for value in (
+                sums.raw.at(main) - sums.view.at(main), sums.fetched.at(main), sums.again.at(main))])))
         listed = self.listed(one.model) if one.usage and one.model else None
         if one.usage and listed and listed.dollars is not None:
             self._models.setdefault(one.model, []).append(_billed(one, total, listed))
@@ -166,8 +170,14 @@ class Savings:
         """Draws of the sums of sessions, and of their bills and what each group of tools saves."""
         if self._draws is None:
             groups = self._groups()
-            tools = [[_one_bill(row), *(math.fsum(held[name][k] for name in names if name in held) for names in groups for k in range(3))]
-                     for row, held in zip(self._rows, self._by_tool, strict=True)]
+            group = {self._numbers[name]: k for k, names in enumerate(groups) for name in names}
+            tools = []
+            for row, (numbers, values) in zip(self._rows, self._by_tool, strict=True):
+                parts: list[list[float]] = [[] for _ in range(3 * len(groups))]
+                for at, number in enumerate(numbers):
+                    for k in range(3):
+                        parts[3 * group[number] + k].append(values[3 * at + k])
+                tools.append(array("d", [_one_bill(row), *map(math.fsum, parts)]))
             self._draws = Draws(self._rows, tools)
         return self._draws
 
