@@ -23,18 +23,36 @@ _STRONG = "(?im)" + "|".join((
     r"(?-i:\b(?:KeyboardInterrupt|Failed[A-Z]\w*|\w*BackOff\b|OOMKilled|BUG: (?:unable|soft|kernel|Bad|sched|spin)|Oops:|\w+Sanitizer:)"
     r"|\bORA-\d{5}:|\bSIG(?:SEGV|ABRT|KILL|BUS|ILL|FPE)|ERR_[A-Z_]+"
     r"|\bE(?:CONN(?:REFUSED|RESET|ABORTED)|ADDRINUSE|NOENT|ACCES|PERM|EXIST|PIPE|TIMEDOUT|NOSPC|NOTFOUND|MFILE|RESOLVE|INVAL)\b)",
-    r"\b(?:cannot|can't|could ?n[o']t|unable to|did ?n[o']t (?:complete|finish|succeed)|unsuccessful|not successful|terminate called)\b",
-    r"\b(?:permission|access) denied|no such (?:file|module|table|command|option)|(?:command |: |' )not found\b|is (?:not )?a directory$",
+    r"\b(?:cannot|can't|could ?n[o']t|unable to|did ?n[o']t (?:complete|finish|succeed|converge|match$|start|respond)"
+    r"|unsuccessful|not successful|terminate called|refus(?:ed|ing) to|(?:was|were) (?:refused|rejected))\b|['\"] does(?: not|n't) exist\b",
+    r"\b(?:permission|access) denied"
+    r"|no such (?:file|module|table|command|option|container|image|host|user|process|device|column|service|index)"
+    r"|(?:command |: |' |symbol\(s\) |\b(?:symbol|library|executable(?: file)?|class|package|signature|driver) )not found\b"
+    r"|is (?:not )?a directory$|\bno (?:package '|matching (?:packages|distribution)|required module|installation candidate|tests ran\b)",
     r"\b(?:connection|network|host) (?:refused|reset|(?:is )?unreachable|aborted)|no route to host|not known$|broken pipe|bad gateway",
-    r"\b(?:out of memory|no space left|read-only file system|quota exceeded|too many open files|address already in use|not permitted)\b",
+    r"\b(?:out of memory|no space left|read-only file system|quota exceeded|too many (?:open files|levels of)"
+    r"|already (?:in use|allocated)|not permitted|stale file handle|(?:file|resource) busy|argument list too long|temporarily unavailable"
+    r"|password is required|database is locked|oom-kill)\b",
     r"\binvalid (?:argument|option|pointer|syntax|token|credentials|password|character|literal|request|reference)\b|incorrect$",
+    r"\bmanifest unknown|\b(?:deadline|timeout|limit|quota|retries|timeout of \d+ ?ms) exceeded\b|\bexceeded (?:its|the|your|max\w*)\b"
+    r"|\w is not defined$|' is undefined\b|not recognized as\b|\bmultiple definition of\b"
+    r"|\bencountered (?:problems|an? (?:error|problem))\b"
+    r"|\bwent wrong\b|\bcorrupted\b|\bmalformed (?:patch|packet|header|request)|\bnot in \w+ format\b|\bunhealthy\b"
+    r"|\bunmet (?:peer )?dependenc|\bpeer dep missing"
+    r"|\bfailing (?:scenarios|tests|examples|specs)\b|\bbad (?:signature|magic|checksum|interpreter|file descriptor|decrypt)\b"
+    r"|\bunhandled (?:promise )?(?:rejection|exception)|\b100% packet loss|repeated too quickly|\bmodified by this hook",
+    r"\.\.(?:failed|error|failure)\b|\bstatus=[1-9]\d*/[A-Z]|^unexpected success|\"status(?:_?code)?\": ?5\d\d\b"
+    r"|^(?:would reformat |Diff in \S+ at |Diff in \S+:\d|Aborting\b|Terminated$|Bail out!|Unauthorized|Forbidden"
+    r"|INTERNALERROR|XPASS\(strict\))"
+    r"|(?-i:\b(?:SERVFAIL|NXDOMAIN|DATA RACE|[A-Z]+_FAILED|ROLLBACK_[A-Z_]+)\b|UnhandledPromiseRejection)",
     r"\bunknown (?:option|command|argument|flag|host|column|module)\b|\bunexpected (?:eof|end of|token|character|indent)",
     r"\b(?:checksum|hash|hash ?sum|type|size|version|signature) mismatch|undefined (?:reference|symbol|method|variable|control)",
     r"\b(?:segmentation |page |protection |seg)fault\b|core dumped|illegal instruction|breakpoint trap|double free|smashing detected",
     r"\b(?:timed out|conflict|deadlock(?:ed)?|assertion failed|unresolved import|stack overflow|soft lockup|execution halted)\b",
     r"\b(?:connect(?:ion)?|gateway|lock(?: wait)?|operation|read|request|response) timeout\b",
     r"\bcertificate (?:problem|verify|signed by unknown)",
-    r"\b[1-9]\d* (?:errors|failures|failing)\b|\b(?:errors|failures)\"?[:=] ?\"?[1-9]|\bnan detected|\bloss\W{1,3}nan\b|^FAILURES!",
+    r"\b[1-9]\d* (?:errors|failures|failing|vulnerabilities)\b|\b(?:errors|failures)\"?[:=] ?\"?[1-9]",
+    r"\bnan detected|\bloss\W{1,3}nan\b|^FAILURES!",
     r"^E   ", r"^(?:--- )?FAIL\b", r"✗|✖|✕|❌|💥|⛔|🛑|🚨|❗|^[ \t]*× ", r"^not ok\b", r"^ *● \S.* › ",
     r"^(?:\S+: )?\*\*\* ", r"^ ! \[(?:remote )?rejected\]|^! [A-Z]\w+[ .]", r"\bInvalid (?:read|write|free)\b",
     r"^[EF]\d{4} \d\d:\d\d",

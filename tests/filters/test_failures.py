@@ -206,6 +206,44 @@ def test_what_looks_like_one_and_is_none(line: str) -> None:
 
 
 @pytest.mark.parametrize("line", [
+    "black....................................................................Failed", "- files were modified by this hook",
+    "no tests ran in 0.01s",
+    "Failing scenarios:", ";; ->>HEADER<<- opcode: QUERY, status: NXDOMAIN, id: 4411", "5 sent, 0 received, 100% packet loss, time 4099ms",
+    "would reformat app/cart.py", "Diff in /src/main.rs at line 3:", "sha256sum: WARNING: 1 computed checksum did NOT match", "Aborting",
+    "Table 'shop.orders' doesn't exist", "manifest for x:latest not found: manifest unknown", "Terminated", "No package 'libfoo' found",
+    'The deployment "api" exceeded its progress deadline', "ld: symbol(s) not found for architecture arm64",
+    "ld: library not found for -lfoo",
+    "a.c:3: multiple definition of `foo'", "foo is not defined", "Test timeout of 30000ms exceeded.", "sudo: a password is required",
+    "'foo' is not recognized as an internal or external command,", "E: Package 'foo' has no installation candidate",
+    "* What went wrong:",
+    "no required module provides package x; to add it:", "WARNING: DATA RACE", "Terraform encountered problems during initialisation",
+    "ROLLBACK_COMPLETE", 'CREATE_FAILED  AWS::Lambda::Function  Fn  returned "x"', "database is locked", "Stale file handle",
+    "Text file busy",
+    "Device or resource busy", "Argument list too long", "No such container: x", '"status": 500', "corrupted size vs. prev_size",
+    "Model did not converge", "(node:123) UnhandledPromiseRejectionWarning: x", "Bail out! no db",
+    "unexpected success", "INTERNALERROR> x",
+    "3 vulnerabilities found", "peer dep missing: x", "Refusing to delete /x", "gzip: stdin: not in gzip format",
+    "container x is unhealthy",
+    "patch: **** malformed patch at line 3", "hint: Updates were rejected because the remote contains work", 'gpg: BAD signature from "x"',
+    "Main process exited, code=exited, status=1/FAILURE", "foo.service: Start request repeated too quickly.",
+    "port is already allocated",
+    'exec: "foo": executable file not found in $PATH', "The connection to the server localhost:8080 was refused - is the host right?",
+])
+def test_what_tools_say_of_failures_in_words_of_their_own(line: str) -> None:
+    assert is_failure(line)
+
+
+@pytest.mark.parametrize("line", [
+    "# Create the folder if it doesn't exist", "whenever a subexpression is undefined, it is", "test with malformed data, too",
+    "loading...",
+    "the files were modified by hand", "found 0 vulnerabilities", "timeout: 30000ms", "black.............................Passed",
+    "0% packet loss", '"status": 200', "status=0/SUCCESS", "3 checks, a limit of 10", "what it refuses", "no package of ours", "is healthy",
+])
+def test_what_such_words_mean_elsewhere_is_none(line: str) -> None:
+    assert not is_failure(line)
+
+
+@pytest.mark.parametrize("line", [
     "sh: 1: wget: not found", "./a.out: version `GLIBC_2.34' not found", "main.go:10:2: undefined: foo",
     "curl: (6) Could not resolve host: x", "ssh: x: Name or service not known", "connect: Network is unreachable",
     "read: Connection reset by peer", "write: Broken pipe", "cp: x: Read-only file system", "open: Too many open files",
