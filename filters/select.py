@@ -161,9 +161,8 @@ def _shown(units: Units, seen: Seen) -> bytearray | None:
     """1 where a line stood in an earlier view of this context; blank and bracket lines go with their neighbours."""
     if not seen.proven or not units.keys:
         return None
-    lines = seen.lines
-    flags = bytearray(key in lines for key in units.keys)
-    if not any(flags):
+    flags = bytearray(map(seen.lines.__contains__, units.keys))
+    if 1 not in flags:
         return None
     for i, key in enumerate(units.keys):
         if len(key) < 3:

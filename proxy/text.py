@@ -142,7 +142,7 @@ def terms_said(text: str) -> frozenset[str]:
     if found is None:
         if len(_said) >= _SAID:
             _said.clear()
-        found = _said[text] = frozenset(terms_of(text))
+        found = _said[text] = frozenset(_apart(text).split())
     return found
 
 

@@ -128,16 +128,21 @@ def _unnumbered(rows: list[str], glued: bytearray | None) -> tuple[list[str], li
         return rows, None
     cut = [row.partition(sign) for row in rows]
     starts = [k for k in range(len(rows)) if not glued[k]] if glued is not None else range(len(rows))
-    found = _numbers(cut if glued is None else [cut[k] for k in starts])
-    if glued is None and len(found) > 1 and found == list(range(found[0], found[0] + len(found))) and found[0] >= 0:
+    if glued is None and sign != ":" and _counted([number.strip(" ") + found for number, found, _ in cut], sign):
         return [text for _, _, text in cut], [number.lstrip() + sign for number, _, _ in cut]
-    numbers = [-2, *found, -2]
+    numbers = [-2, *_numbers(cut if glued is None else [cut[k] for k in starts]), -2]
     texts, labels = rows.copy(), [""] * len(rows)
     for k, before, own, after in zip(starts, numbers, numbers[1:], numbers[2:], strict=False):
         if own >= 0 and (before == own - 1 or after == own + 1):
             number, _, texts[k] = cut[k]
             labels[k] = number.lstrip() + sign
     return texts, labels
+
+
+def _counted(words: list[str], sign: str) -> bool:
+    """Whether words are numbers that count on, one by one, each with the sign behind it."""
+    first = words[0][:-1]
+    return len(words) > 1 and first.isdecimal() and words == [f"{n}{sign}" for n in range(int(first), int(first) + len(words))]
 
 
 def _numbers(cut: list[tuple[str, str, str]]) -> list[int]:

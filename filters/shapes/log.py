@@ -40,8 +40,7 @@ class Log:
 
     def match(self, call: Call, media: str, sample: str) -> int:
         rows = sample.count("\n") + 1
-        stamps = len(_STAMP.findall(sample)) + len(_PROGRESS.findall(sample))
-        if stamps * 2 >= rows > 5:
+        if rows > 5 and (len(_STAMP.findall(sample)) + len(_PROGRESS.findall(sample))) * 2 >= rows:
             return 65
         if rows > 12 and len(lines_with(_MAY_BE_NEAR, sample)) * 3 >= rows * 2 and _near(sample.split("\n")):
             return 62 if _FILE.search(command(call)) else 45

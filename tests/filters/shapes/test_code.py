@@ -147,3 +147,14 @@ def test_who_wrote_lines_that_stand_together_is_said_once(tmp_path: Path, option
     assert shown.view.shape == "code" and len(shown.text) < len(raw) * 2 // 3 and not any(" failures" in marker for marker in shown.markers)
     numbers = [int(found[1]) for line in shown.lines if (found := re.search(r"^(?:\^?[0-9a-f]{7,40} .*?)? *(\d+)\)", line))]
     assert numbers == sorted(numbers) and len(numbers) > 60
+
+
+@pytest.mark.parametrize(("text", "texts", "labels"), [
+    ("  9→a\n 10→b\n 11→", ["a", "b", ""], ["9→", "10→", "11→"]), ("1\ta\n2\tb\n3", ["a", "b", "3"], ["1\t", "2\t", ""]),
+    ("01\ta\n02\tb\n03\tc", ["a", "b", "c"], ["01\t", "02\t", "03\t"]),
+    ("1→a\n2→b\n4→c\n5→d", ["a", "b", "c", "d"], ["1→", "2→", "4→", "5→"]),
+    ("1→a\n2→b\n7→c\n9→d", ["a", "b", "7→c", "9→d"], ["1→", "2→", "", ""])])
+def test_a_number_is_a_label_where_its_sign_and_a_number_beside_it_say_so(text: str, texts: list[str], labels: list[str]) -> None:
+    units = SHAPE.units(text, Call("Read"))
+    assert (units.texts, units.labels) == (texts, labels)
+    assert SHAPE.cut(text, Call("Read")).texts == texts
