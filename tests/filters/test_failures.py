@@ -124,7 +124,7 @@ def test_two_reports_of_one_text_at_two_places_are_two_failures() -> None:
 
 @pytest.mark.parametrize(("said", "lines"), [
     ("miette", ["  × eslint(no-debugger): not allowed", "   ╭─[src/a{}.js:3:5]", " 3 │ debugger;", "   ╰────", ""]),
-    ("codespan", ["error: Unknown variable", "  ┌─ /home/d/a{}.gleam:3:5", "  │", ""]),
+    ("codespan", ["error: Unknown variable", "  ┌─ /srv/d/a{}.gleam:3:5", "  │", ""]),
     ("esbuild", ['✘ [ERROR] Could not resolve "./gone"', "", "    src/a{}.ts:3:7:", "      3 │ import x", ""]),
     ("terraform", ["Error: Unsupported argument", "", "  on a{}.tf line 3:", "   3:   size = 1", ""]),
     ("a frame", ["Error: socket hang up", "    at connect (/srv/a{}.js:3:5)", ""]),
@@ -133,7 +133,7 @@ def test_two_reports_of_one_text_at_two_places_are_two_failures() -> None:
     ("TAP", ["#   Failed test 'x'", "#   at t/a{}.t line 3."]),
     ("OCaml", ['File "lib/a{}.ml", line 3, characters 5-9:', "3 | let x = foo in", "            ^^^", "Error: Unbound value foo"]),
     ("Biome", ["src/a{}.js:3:5 lint/suspicious/noDoubleEquals  FIXABLE  ━━━━", "", "  × Using == may be unsafe.", ""]),
-    ("Svelte", ["/home/d/A{}.svelte:3:5", "Error: Cannot find name 'foo'. (ts)", ""]),
+    ("Svelte", ["/srv/d/A{}.svelte:3:5", "Error: Cannot find name 'foo'. (ts)", ""]),
     ("ShellCheck", ["In a{}.sh line 3:", "if [ $x == 1 ];", "     ^-- SC2086 (error): Double quote."]),
     ("Python", ['  File "/app/a{}.py", line 3, in run', "    total = d['x']", "KeyError: 'x'", "12:00 next"]),
 ])
