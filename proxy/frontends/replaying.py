@@ -29,7 +29,8 @@ _LEAD = 300  # characters: a harness puts a line or two of its own before it
 OURS = ("mcp__byref__", "byref_")  # second calls, as harnesses name them: final, never a view
 # What a harness's hooks cannot change, and so is not saved: failures, and results of these tools (adapters/harnesses/claude_code.py).
 STAND = {claude_code.SOURCE: ("Edit", "MultiEdit", "Write", "NotebookEdit")}
-_AHEAD = 4  # sessions a process that are read before they are asked for
+_AHEAD = 4  # batches a process that are read before they are asked for
+_BATCH = 40  # calls at least; what is said between processes costs as much for a short session as for some of them
 
 
 class Views:
@@ -121,18 +122,36 @@ def worked(trajectories: Iterable[Trajectory], work: Work, jobs: int) -> Iterato
         yield from map(work, trajectories)
         return
     kind = "fork" if sys.platform == "linux" and threading.active_count() == 1 else "spawn"
-    waiting: deque[Future[list[Summary] | str]] = deque()
+    waiting: deque[Future[list[list[Summary] | str]]] = deque()
     context = multiprocessing.get_context(kind)
     with ProcessPoolExecutor(jobs, context, initializer=_begin) as pool:
         try:
-            for trajectory in trajectories:
-                waiting.append(pool.submit(work, trajectory))
+            for batch in _batches(trajectories):
+                waiting.append(pool.submit(_each, work, batch))
                 while len(waiting) > jobs * _AHEAD or (waiting and waiting[0].done()):
-                    yield waiting.popleft().result()
+                    yield from waiting.popleft().result()
             while waiting:
-                yield waiting.popleft().result()
+                yield from waiting.popleft().result()
         except BrokenProcessPool:
             raise ByrefError("one of the processes was ended from outside, perhaps for its memory: try --jobs 1") from None
         finally:
             for one in waiting:
                 one.cancel()
+
+
+def _each(work: Work, trajectories: Sequence[Trajectory]) -> list[list[Summary] | str]:
+    return list(map(work, trajectories))
+
+
+def _batches(trajectories: Iterable[Trajectory]) -> Iterator[list[Trajectory]]:
+    """The sessions, some short ones together."""
+    batch: list[Trajectory] = []
+    calls = 0
+    for trajectory in trajectories:
+        batch.append(trajectory)
+        calls += len(trajectory.turns)
+        if calls >= _BATCH:
+            yield batch
+            batch, calls = [], 0
+    if batch:
+        yield batch

@@ -5,7 +5,7 @@ import pytest
 
 from byref.proxy.errors import ByrefError
 from byref.proxy.frontends import replaying
-from byref.proxy.frontends.replaying import Views, Work, worked
+from byref.proxy.frontends.replaying import _BATCH, Views, Work, worked
 from byref.proxy.ledger.summary import Summary
 from byref.proxy.ledger.trajectories import Trajectory, Turn
 
@@ -23,11 +23,11 @@ def plain(results: list[list[Summary] | str]) -> list[tuple[str, int, int]]:
 
 
 def test_two_processes_say_what_one_says() -> None:
-    sessions = [session(n) for n in range(12)]
+    sessions = [session(n) for n in range(_BATCH + 1)]  # two calls each, so that there are three batches
     work = Work(["auto", "safe"], "estimate", 700)
     one, two = plain(list(worked(sessions, work, 1))), plain(list(worked(sessions, work, 2)))
     assert one == two
-    assert [name for name, _, _ in one] == [f"s{n}" for n in range(12) for _ in range(2)]
+    assert [name for name, _, _ in one] == [f"s{n}" for n in range(_BATCH + 1) for _ in range(2)]
     assert all(view < raw for _, raw, view in one[::2])
 
 
