@@ -271,13 +271,11 @@ def read_file(path: str, tell: Tell, seen: set[int] | None = None, done: Callabl
             if not rows.faults:
                 tell(f"{path}: empty")
             return
-        # The format of most of its rows: a row that strayed in from another file is then told, and does not decide.
-        fitting = {name: sum(module.fits(row) for _, row in head) for name, module in formats().items()}
-        found = max(fitting, key=fitting.__getitem__)
-        if not fitting[found]:
+        found = next((module for module in formats().values() if any(module.fits(row) for _, row in head)), None)
+        if found is None:
             tell(f"{path}: no format that is known here; there are {', '.join(formats())}")
             return
-        yield from formats()[found].sessions(rows)
+        yield from found.sessions(rows)
     except OSError as fault:
         tell(f"{path}: {fault.strerror or fault}")
     except Invalid as fault:
@@ -289,15 +287,22 @@ def read_file(path: str, tell: Tell, seen: set[int] | None = None, done: Callabl
 
 
 def files(paths: Iterable[str]) -> list[str]:
-    """The files that are meant: each path, and of a folder all below it that could be a recording, by name. Each once."""
+    """The files that are meant: each path, and of a folder all below it that could be a recording, by age, so that what was copied from one
+    into another counts where it stood first. Each once.
+    """
     found: dict[str, str] = {}
     for path in paths:
         if not os.path.isdir(path):
             found.setdefault(os.path.realpath(path), path)
             continue
-        for folder, below, names in os.walk(path):
-            below.sort()
-            for name in sorted(names):
-                if name.endswith(ENDINGS):
-                    found.setdefault(os.path.realpath(os.path.join(folder, name)), os.path.join(folder, name))
+        held = [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names if name.endswith(ENDINGS)]
+        for name in sorted(held, key=lambda name: (_age(name), name)):
+            found.setdefault(os.path.realpath(name), name)
     return list(found.values())
+
+
+def _age(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:  # it is told when it is to be read
+        return 0.0

@@ -292,7 +292,7 @@ def claude_code(folder: Path) -> list[str]:
         numbers = [one - whole.answers[first] + 1 for one in whole.answers[first:last]]
         expected.append(Seen(whole.calls[first:last], numbers, whole.said[start:end], usage(used)))
     expected.append(of_messages(server.subs[-1], usage([100, 100]), "It is a harbour."))
-    found, told = read((user.home / ".claude" / "projects").rglob("*.jsonl"))
+    found, told = read(path for path in map(Path, files([str(user.home / ".claude" / "projects")])) if path.suffix == ".jsonl")
     return held("Claude Code", found, expected, told)
 
 

@@ -17,7 +17,7 @@ from byref.proxy.ledger.transcript import Transcript, arguments, blocks, count, 
 
 SOURCE = "Codex"
 _ENVELOPES = ("session_meta", "response_item", "turn_context", "event_msg", "compacted", "world_state", "token_usage_record")
-_ITEMS = ("function_call", "function_call_output", "local_shell_call", "custom_tool_call", "custom_tool_call_output", "reasoning")
+ITEMS = ("function_call", "function_call_output", "local_shell_call", "custom_tool_call", "custom_tool_call_output", "reasoning")
 # Items without an output that a client could show otherwise: the provider runs the tool, or nothing of it is seen.
 _QUIET = ("web_search_call", "image_generation_call", "code_interpreter_call", "file_search_call", "mcp_call", "mcp_list_tools",
           "mcp_approval_request", "mcp_approval_response", "tool_search_call", "ghost_snapshot", "compaction", "compaction_summary",
@@ -30,7 +30,7 @@ _OWN = re.compile(r"\s*(?:<(?:environment_context|user_instructions|INSTRUCTIONS
 def fits(row: dict[str, Json]) -> bool:
     """Whether it is a line of one."""
     enveloped = row.get("type") in _ENVELOPES and isinstance(row.get("payload"), dict)
-    return enveloped or row.get("type") in _ITEMS or ("instructions" in row and "timestamp" in row and "id" in row)
+    return enveloped or row.get("type") in ITEMS or ("instructions" in row and "timestamp" in row and "id" in row)
 
 
 def sessions(rows: Rows) -> Iterator[Trajectory]:

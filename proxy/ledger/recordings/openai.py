@@ -27,7 +27,7 @@ def _messages(row: dict[str, Json]) -> Messages:
 
 
 def _of_one(message: dict[str, Json]) -> bool:
-    return "role" in message or word(message, "type").startswith("function_call") or _response(message)
+    return "role" in message or word(message, "type") in codex.ITEMS or _response(message)
 
 
 def _response(row: dict[str, Json]) -> bool:

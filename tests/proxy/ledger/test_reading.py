@@ -91,8 +91,8 @@ def test_lines_of_two_formats_in_one_file_are_told(tmp_path: Path) -> None:
              *({"timestamp": "t", "type": "response_item", "payload": item} for item in (call, result))]
     claude = [{"type": "user", "sessionId": "s", "uuid": "u", "message": {"role": "user", "content": [
         {"type": "tool_result", "tool_use_id": "t", "content": "out"}]}}]
-    for rows, other in (([*codex, *claude], "claude_code"), ([*claude, *codex], "claude_code"), ([*codex, ROW, ROW], "byref"),
-                        ([ROW, *codex], "byref")):
+    for rows, other in (([*codex, *claude], "codex"), ([*claude, *codex], "codex"), ([*claude, ROW], "claude_code"),
+                        ([ROW, *codex], "codex")):
         found, told = read(tmp_path / "a.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
         assert len(found) == 1 and any(f"a line of {other} in a file of another format is not read" in fault for fault in told)
 
@@ -153,10 +153,12 @@ def test_what_comes_out_of_a_pipe_is_read(tmp_path: Path) -> None:
 
 
 def test_of_a_folder_all_that_could_be_recordings_are_meant(tmp_path: Path) -> None:
-    for name in ("b/2.jsonl", "a/1.traj", "a/x.txt", "c.json"):
+    for age, name in enumerate(("b/2.jsonl", "a/1.traj", "a/x.txt", "c.json")):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
-    assert [Path(name).name for name in files([str(tmp_path), "other.log"])] == ["c.json", "1.traj", "2.jsonl", "other.log"]
+        os.utime(tmp_path / name, (age, age))
+    found = [Path(name).name for name in files([str(tmp_path), "other.log"])]
+    assert found == ["2.jsonl", "1.traj", "c.json", "other.log"], "the oldest first: what was copied counts where it stood"
     (tmp_path / "z.json").symlink_to(tmp_path / "c.json")
     assert len(files([str(tmp_path), str(tmp_path / "c.json"), str(tmp_path)])) == 3, "each file once"
 
@@ -198,8 +200,8 @@ def test_a_folder_of_all_formats_is_read_and_what_is_none_is_told(tmp_path: Path
     told: list[str] = []
     seen: set[int] = set()
     found = [one.source for path in files([str(tmp_path)]) for one in read_file(path, told.append, seen)]
-    assert found == ["s", "Claude Code", "Claude Code"]
-    assert [Path(fault.partition(": ")[0]).name for fault in told] == ["cut.traj", "notes.jsonl:1", "settings.json"]
+    assert sorted(found) == ["Claude Code", "Claude Code", "s"]
+    assert sorted(Path(fault.partition(": ")[0]).name for fault in told) == ["cut.traj", "notes.jsonl:1", "settings.json"]
 
 
 def test_a_file_of_lines_streams(tmp_path: Path) -> None:
