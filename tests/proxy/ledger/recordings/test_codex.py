@@ -123,3 +123,18 @@ def test_items_that_are_not_known_are_told_once_and_counted(tmp_path: Path) -> N
     assert [(t.tool, t.arguments, t.output) for t in found.turns] == [("shell", {"commands": ["ls"]}, "a\nb")]
     assert told == [":2: an item of the type 'hologram' is not known here, and not read", ":7: `payload` is to be an object",
                     ": 2 times: an item of the type 'hologram' is not known here, and not read"]
+
+
+def test_what_the_program_itself_wrote_is_read() -> None:
+    """codex.jsonl: a rollout of Codex 0.171.0 with a scripted model, compacted and resumed; its folders are renamed, long texts cut."""
+    told: list[str] = []
+    before, after = read_file(str(Path(__file__).with_name("codex.jsonl")), told.append)
+    assert told == []
+    assert [turn.tool for turn in before.turns] == [
+        "exec_command", "exec_command", "exec_command", "mcp__t__records", "mcp__t__records", "apply_patch", "view_image",
+        "multi_agent_v1__spawn_agent", "exec_command", "exec_command"]
+    assert before.requests() == [1, 2, 2, 3, 4, 5, 6, 7, 8, 9] and before.turns[-2].next_thought == "hm"
+    assert (before.task, before.turns[6].output) == ("MAINTASK: mend it", ""), "a picture has no text"
+    assert before.usage == Usage(10, 256_000, 3000, 0, 300), "with the request for the summary"
+    assert after.task.startswith("MAINTASK: mend it\nAnother language model") and after.usage == Usage(4, 2800, 1200, 0, 120)
+    assert [turn.arguments for turn in after.turns] == [{"cmd": "echo fresh"}, {"cmd": "echo again"}]
