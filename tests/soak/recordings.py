@@ -253,7 +253,7 @@ def opencode(folder: Path) -> list[str]:
 
 
 def claude_code(folder: Path) -> list[str]:
-    """Sessions in the folder of projects, with those of sub-agents."""
+    """Sessions in the folder of projects, with those of sub-agents, and one as it is printed."""
     program = ROOT / ".cache" / f"claude-code-{test_claude_code.VERSION}" / "node_modules" / ".bin" / "claude"
     if not program.exists():
         print("SKIPPED: Claude Code is not in the checkout's cache: tests/e2e/test_claude_code.py puts it there; NOTHING of it was tested")
@@ -269,7 +269,7 @@ def claude_code(folder: Path) -> list[str]:
              tool("Bash", "wait", command="sleep 3"), tool("Bash", "full", command="echo full"),
              tool("Bash", "fresh", command="echo fresh")]
     server = _Messages(steps, [tool("Bash", "sub", command="seq 7 9"), lambda request: [scripted.text("It is a harbour.")]], full=8)
-    user.run(program, server, f"{MAIN}: mend it")
+    printed = user.run(program, server, f"{MAIN}: mend it")
     server.close()
     later = []
     for words in (("--continue",), ("--continue", "--fork-session")):
@@ -293,7 +293,11 @@ def claude_code(folder: Path) -> list[str]:
         expected.append(Seen(whole.calls[first:last], numbers, whole.said[start:end], usage(used)))
     expected.append(of_messages(server.subs[-1], usage([100, 100]), "It is a harbour."))
     found, told = read(path for path in map(Path, files([str(user.home / ".claude" / "projects")])) if path.suffix == ".jsonl")
-    return held("Claude Code", found, expected, told)
+    faults = held("Claude Code", found, expected, told)
+    (folder / "printed.jsonl").write_text("".join(json.dumps(row) + "\n" for row in printed))
+    seen = [of_messages(server.summed[0], None, ""), Seen(whole.calls[new:new + 1], [1], [whole.said[texts[0]]]),
+            of_messages(server.subs[-1], None, "It is a harbour.")]
+    return faults + held("Claude Code, printed", *(lambda found, told: (found, seen, told))(*read([folder / "printed.jsonl"])))
 
 
 def libraries(folder: Path) -> list[str]:

@@ -1,4 +1,5 @@
-"""Claude Code: `projects/FOLDER/SESSION.jsonl`, a message or a block of one a line, and files of its sub-agents below.
+"""Claude Code: `projects/FOLDER/SESSION.jsonl`, a message or a block of one a line, and files of its sub-agents below; or what it prints
+with `--output-format stream-json`, which says neither the task nor more than the first of each answer's output tokens.
 
 Sub-agents (`isSidechain`) have contexts of their own, and so has what follows a compaction. What a resumed session copied from
 another file is read once. Usage is the answer's, said again with each of its blocks.
@@ -21,7 +22,8 @@ _OWN = ("<system-reminder>", "<local-command-stdout>", "<local-command-stderr>",
 
 def fits(row: dict[str, Json]) -> bool:
     """Whether it is a message of one."""
-    return row.get("type") in ("user", "assistant") and "sessionId" in row and isinstance(row.get("message"), dict)
+    named = "sessionId" in row or "session_id" in row
+    return row.get("type") in ("user", "assistant") and named and isinstance(row.get("message"), dict)
 
 
 def sessions(rows: Rows) -> Iterator[Trajectory]:
@@ -31,6 +33,10 @@ def sessions(rows: Rows) -> Iterator[Trajectory]:
     numbers, nameless = itertools.count(2), itertools.count(1)
     for where, row in rows:
         message, key = row.get("message"), word(row, "uuid")
+        session = word(row, "sessionId", "session_id")
+        if row.get("subtype") == "compact_boundary" and "session_id" in row and session in open_:
+            yield from filled([open_.pop(session)])
+            open_[session] = Transcript(f"{session}#{next(numbers)}", SOURCE)
         if row.get("type") not in ("user", "assistant"):
             rows.foreign(where, row, known=isinstance(row.get("type"), str))
             continue
@@ -39,10 +45,10 @@ def sessions(rows: Rows) -> Iterator[Trajectory]:
             continue
         if not rows.first(key):
             continue
-        agent = word(row, "agentId")
+        agent = word(row, "agentId", "agent_id", "parent_tool_use_id")
         if not agent and row.get("isSidechain") is True:
             agent = agents[key] = agents.get(word(row, "parentUuid")) or f"sub-agent {next(nameless)}"
-        name = "/".join(filter(None, (word(row, "sessionId"), agent)))
+        name = "/".join(filter(None, (session, agent)))
         if row.get("isCompactSummary") is True and name in open_:
             yield from filled([open_.pop(name)])
             open_[name] = Transcript(f"{name}#{next(numbers)}", SOURCE)

@@ -129,6 +129,23 @@ def test_the_programs_own_lines_are_quiet_and_what_is_wrong_is_told(tmp_path: Pa
         ":15: a line of openai in a file of another format is not read: give it a file of its own"]
 
 
+def test_what_it_prints_as_a_stream_is_read(tmp_path: Path) -> None:
+    def row(kind: str, content: Json, uuid: str, **more: Json) -> str:
+        return json.dumps({"type": kind, "message": {"role": kind, "content": content, "id": more.pop("id", None)}, "session_id": "s1",
+                           "parent_tool_use_id": None, "uuid": uuid, **more})
+    rows = [json.dumps({"type": "system", "subtype": "init", "session_id": "s1", "tools": ["Bash"], "uuid": "a"}),
+            row("assistant", use("t1", "Bash", command="ls"), "b", id="m1"), row("user", result("t1", "x"), "c"),
+            row("assistant", use("t9", "Bash", command="pwd"), "d", id="m2", parent_tool_use_id="t5", agent_id="a7"),
+            row("user", result("t9", "y"), "e", parent_tool_use_id="t5", agent_id="a7"),
+            json.dumps({"type": "system", "subtype": "compact_boundary", "session_id": "s1", "uuid": "f"}),
+            row("user", [{"type": "text", "text": "This session continues"}], "g", isSynthetic=True),
+            row("assistant", use("t2", "Bash", command="make"), "h", id="m3"), row("user", result("t2", "z"), "i"),
+            json.dumps({"type": "result", "subtype": "success", "session_id": "s1", "uuid": "j", "usage": {}})]
+    found = read(tmp_path / "a.jsonl", rows)
+    assert [(one.id, one.task, [turn.output for turn in one.turns]) for one in found] == [
+        ("s1", "", ["x"]), ("s1/a7", "", ["y"]), ("s1#2", "This session continues", ["z"])]
+
+
 def test_what_the_program_wrote_for_the_user_is_no_task(tmp_path: Path) -> None:
     (found,) = read(tmp_path / "a.jsonl", [line("user", "<local-command-stdout>ok</local-command-stdout>", "y1"), *SESSION])
     assert found.task == "mend the parser"
