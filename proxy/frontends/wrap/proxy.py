@@ -14,6 +14,7 @@ from typing import TypeVar
 from byref.proxy.contracts import Json
 from byref.proxy.errors import ByrefError, Miss
 from byref.proxy.frontends.wrap import declared, own
+from byref.proxy.frontends.wrap.eras import INFO_KEY
 from byref.proxy.frontends.wrap.messages import INVALID_PARAMS, METHOD_NOT_FOUND, Body, Message, RpcError
 from byref.proxy.frontends.wrap.results import Asked, rewrite
 from byref.proxy.frontends.wrap.routes import Routes
@@ -49,6 +50,7 @@ class Told:
     def __init__(self) -> None:
         self.listed: _Listed | None = None
         self.page: list[Mapping[str, Json]] = []  # tools on the pages of the listing under way
+        self.client = ""  # its name, as it said it in its handshake
         self.listing = asyncio.Lock()
         self.reduced: set[str] = set()  # calls whose first answer was a view: what is said of them again is that view
         self._storing: set[asyncio.Future[object]] = set()
@@ -83,6 +85,7 @@ class Proxy:
             case "ping":
                 return Body.of({})
             case "initialize" | "server/discover":
+                self._told.client = _client(message) or self._told.client
                 return await self._greeted(message)
             case "tools/list":
                 return await self._tools(message)
@@ -197,7 +200,7 @@ class Proxy:
         call_id = message.meta.get(CALL_ID)
         schema = known.schemas.get(name)
         asked = Asked(self._routes.tool(name), given, call_id if isinstance(call_id, str) else None, intent, raw,
-                      schema if isinstance(schema, dict) else None)
+                      schema if isinstance(schema, dict) else None, _client(message) or self._told.client)
         # What passes shows no ref that somebody could ask for, so it need not wait for the disk.
         if len(answer.data) <= SMALL and asked.call_id not in self._told.reduced:
             await self._told.keep(asyncio.ensure_future(self._store(asked, result)))
@@ -242,6 +245,13 @@ class Proxy:
 
 def _rewritten(session: Session, asked: Asked, result: Mapping[str, Json], structured: str) -> Mapping[str, Json]:
     return rewrite(session, asked, result, structured=structured).result
+
+
+def _client(message: Message) -> str:
+    """The name that a client says of itself, in a handshake or in the envelope of a request; empty without one."""
+    info = message.meta.get(INFO_KEY) if message.modern else message.params.get("clientInfo")
+    name = info.get("name") if isinstance(info, dict) else None
+    return name if isinstance(name, str) else ""
 
 
 def _place(able: Json, name: str) -> dict[str, Json]:

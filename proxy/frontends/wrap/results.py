@@ -24,9 +24,13 @@ from byref.proxy.captured import Captured
 from byref.proxy.contracts import Json
 from byref.proxy.excerpts import unmarked
 from byref.proxy.frontends.wrap.own import FINAL
+from byref.proxy.ledger.events import WHOLE
 from byref.proxy.session import Session
 
 STRUCTURED = "structuredContent"
+# How clients cut a result by themselves: characters past which they do, and characters that are left (adapters/harnesses/claude_code.py,
+# codex.py). The names are those of their handshakes.
+CUTS = {"claude-code": (50_000, 2250), "codex-mcp-client": (12_000, 12_000)}
 _KINDS = {"text", "image", "audio", "resource", "resource_link"}
 
 
@@ -36,7 +40,7 @@ class Asked:
 
     tool: the upstream's name of it, with the upstream's own name before it where there are several. arguments: as the
     upstream got them. call_id: unique in the session's context, or None. intent: what the caller looks for; raw: it wants
-    the result as it is. schema: what the tool declares of its structuredContent, None for nothing.
+    the result as it is. schema: what the tool declares of its structuredContent, None for nothing. client: its name, as it says it.
     """
 
     tool: str
@@ -45,6 +49,7 @@ class Asked:
     intent: str = ""
     raw: bool = False
     schema: Mapping[str, Json] | None = None
+    client: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +108,7 @@ def _rewrite(session: Session, asked: Asked, result: Mapping[str, Json], content
         return Rewritten(result, "")
     shown = session.capture(
         tool=asked.tool, args=dict(asked.arguments), output=parts.content, is_error=failed, call_id=asked.call_id, intent=asked.intent,
-        raw=asked.raw, media=parts.media, aside=parts.aside)
+        raw=asked.raw, media=parts.media, aside=parts.aside, native=_native(asked.client, parts))
     reduced = {} if shown.passed else _views(parts, shown)
     given: dict[str, Json] = dict(result)
     if reduced:
@@ -116,6 +121,15 @@ def _rewrite(session: Session, asked: Asked, result: Mapping[str, Json], content
         if less is not said:
             given[STRUCTURED], reduced = less, {-1: ""}
     return Rewritten(given if reduced else result, shown.ref)
+
+
+def _native(client: str, parts: _Parts) -> int | None:
+    """Characters that a client shows of a result as it came; None where it is not known how it cuts."""
+    if client not in CUTS:
+        return None
+    limit, left = CUTS[client]
+    size = sum(len(part) for name, part in parts.content.items() if name not in parts.aside)
+    return left if size > limit else WHOLE
 
 
 def _parts(content: Sequence[Json]) -> _Parts:

@@ -91,6 +91,19 @@ def test_a_long_result_comes_as_a_view_and_what_it_hides_is_one_call_away() -> N
         assert {event.kind for event in gateway.store.events()} >= {"captured", "fetched"}
 
 
+@pytest.mark.parametrize(("name", "native"), [("claude-code", 2250), ("codex-mcp-client", 12_000), ("other", None)])
+def test_the_ledger_knows_how_a_client_cuts_by_itself(name: str, native: int | None) -> None:
+    async def test(client: Talk) -> None:
+        await client.ask("initialize", {**HELLO, "clientInfo": {"name": name, "version": "1"}})
+        await client.send({"method": "notifications/initialized"})
+        assert byref.MARKER.match(shown(await client.call("log")))
+        assert shown(await client.call("echo", {"text": "hi"})) == "hi"
+    over(["--", *unruly()], test)
+    with byref.open() as gateway:
+        long, short = (event.numbers for event in gateway.store.events() if event.kind == "viewed")
+        assert (long.get("native"), short.get("native")) == (native, None if native is None else -1)
+
+
 def test_the_same_call_twice_gives_the_first_bytes_again() -> None:
     async def test(client: Talk) -> None:
         await client.hello()
