@@ -63,9 +63,15 @@ def _looker(pattern: Pattern) -> Callable[[bytes], bool]:
     match = getattr(getattr(pattern, "_regexp", None), "Match", None)
     if match is None:
         return lambda data: pattern.search(data) is not None
-    from re2 import _re2
-    anywhere = _re2.RE2.Anchor.UNANCHORED
+    anywhere = _anywhere()
     return lambda data: bool(match(anywhere, data, 0, len(data))[0][0] >= 0)
+
+
+@cache
+def _anywhere() -> object:
+    """How RE2 is told that a match may begin anywhere."""
+    from re2 import _re2
+    return _re2.RE2.Anchor.UNANCHORED
 
 
 def captures(pattern: Pattern, data: bytes) -> list[list[tuple[int, int]]]:
@@ -77,8 +83,7 @@ def captures(pattern: Pattern, data: bytes) -> list[list[tuple[int, int]]]:
     match = getattr(getattr(pattern, "_regexp", None), "Match", None)
     if match is None:
         return [[found.span(group) for group in range(len(found.groups()) + 1)] for found in pattern.finditer(data)]
-    from re2 import _re2
-    anywhere, at, size = _re2.RE2.Anchor.UNANCHORED, 0, len(data)
+    anywhere, at, size = _anywhere(), 0, len(data)
     out: list[list[tuple[int, int]]] = []
     found = match(anywhere, data, 0, size)
     while found[0][0] >= 0:

@@ -282,10 +282,10 @@ def _count(units: Units, i: int, j: int) -> int:
 
 def _candidates(nameable: dict[str, int], rows: list[list[str]]) -> list[str]:
     """The terms of some units that may be named, in order, as many as are tried."""
-    terms = set().union(*rows)
+    terms = nameable.keys() & set().union(*rows)
     if len(terms) * _SPARSE > len(nameable):
         return [term for term in nameable if term in terms][:_CANDIDATES]
-    return sorted(nameable.keys() & terms, key=nameable.__getitem__)[:_CANDIDATES]
+    return sorted(terms, key=nameable.__getitem__)[:_CANDIDATES]
 
 
 def _records(units: Units, i: int, j: int) -> int:
