@@ -105,8 +105,8 @@ def bars(section: Section, said: str) -> list[str]:
 
 
 def told(value: float) -> str:
-    """A number with as many digits as one reads."""
-    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+    """A number as one reads it: three digits that count."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def asked(bar: float | None, more: bool) -> str:

@@ -48,7 +48,7 @@ def test_all_that_can_be_measured_is_written_and_a_failure_is_the_exit_code(
     monkeypatch.setattr(run, "LONGEST", 3.0)
     assert called(run, monkeypatch, "--write") == 1
     text, said = page.read_text(), capfd.readouterr()
-    assert "| an empty event, in times of Python's start | 1.50 | ≤ 2 | met |" in text
+    assert "| an empty event, in times of Python's start | 1.5 | ≤ 2 | met |" in text
     assert "| all chunks, p50 | 11 ms | ≤ 10 | **missed** |" in text, "a missed bar is a result"
     assert OLD in text and "half" not in text, "what failed keeps the section that it had"
     assert "### young\n\nWhat a new one measures." in text and "42 things" in text
@@ -72,7 +72,7 @@ def test_check_tells_what_got_worse_by_more_than_a_fifth(
     assert called(run, monkeypatch, "--check", "hooks") == 0, "within a fifth"
     (run.HERE / "hooks.py").write_text(GOOD.format(1.9))
     assert called(run, monkeypatch, "--check", "hooks") == 1
-    assert "hooks: an empty event, in times of Python's start: 1.50 before, 1.90 now" in capfd.readouterr().out
+    assert "hooks: an empty event, in times of Python's start: 1.5 before, 1.9 now" in capfd.readouterr().out
 
 
 def test_a_name_that_is_none_is_an_error_that_says_which_there_are(run: ModuleType, page: Path, monkeypatch: pytest.MonkeyPatch,
