@@ -53,7 +53,7 @@ _STRONG = "(?im)" + "|".join((
     r"\bcertificate (?:problem|verify|signed by unknown)",
     r"\b[1-9]\d* (?:errors|failures|failing|vulnerabilities)\b|\b(?:errors|failures)\"?[:=] ?\"?[1-9]",
     r"\bnan detected|\bloss\W{1,3}nan\b|^FAILURES!",
-    r"^E   ", r"^(?:--- )?FAIL\b", r"✗|✖|✕|❌|💥|⛔|🛑|🚨|❗|^[ \t]*× ", r"^not ok\b", r"^ *● \S.* › ",
+    r"^E   ", r"^(?:--- )?FAIL\b", r"✗|✘|✖|✕|❌|💥|⛔|🛑|🚨|❗|^[ \t]*× ", r"^not ok\b", r"^ *● \S.* › ",
     r"^(?:\S+: )?\*\*\* ", r"^ ! \[(?:remote )?rejected\]|^! [A-Z]\w+[ .]", r"\bInvalid (?:read|write|free)\b",
     r"^[EF]\d{4} \d\d:\d\d",
     r"^(?:\d{4}-)?\d\d-\d\d \d\d:\d\d:\d\d\.\d+ +\d+ +\d+ [EF] ",  # logcat

@@ -206,6 +206,7 @@ def test_what_looks_like_one_and_is_none(line: str) -> None:
 
 
 @pytest.mark.parametrize("line", [
+    "  ✘  141 [chromium] › cart.spec.ts:310:5 › adds tax (5.1s)",
     "black....................................................................Failed", "- files were modified by this hook",
     "no tests ran in 0.01s",
     "Failing scenarios:", ";; ->>HEADER<<- opcode: QUERY, status: NXDOMAIN, id: 4411", "5 sent, 0 received, 100% packet loss, time 4099ms",
