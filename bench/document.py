@@ -149,7 +149,8 @@ def written(page: str, made: Mapping[str, str], left_out: Mapping[str, str], who
     page = _replaced(page, "sections", "".join(lines))
     page = _replaced(page, "glance", glance(page))
     if whole:
-        said = [f"The last whole run: {datetime.now(UTC):%Y-%m-%d}, byref {byref.__version__}, {commit()}. {machine()}\n"]
+        said = [f"The last whole run: {datetime.now(UTC):%Y-%m-%d}, byref {byref.__version__}, {commit()}, load "
+                f"{os.getloadavg()[0]:.1f} when it ended. {machine()}\n"]
         said += [f"- Left out, and older where it stands below: {name}: {why}\n" for name, why in sorted(left_out.items())]
         page = _replaced(page, "machine", "".join(said))
     return _replaced(page, "contents", contents(page))
