@@ -154,8 +154,8 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
     counts = [sum(column) for column in zip(*(one.contribution.places for one in answers if one.contribution.places), strict=True)]
     missed = tuple(token for number, token in enumerate(query.tokens) if not any(
         count for count, term in zip(counts, query.terms, strict=False) if term.tokens >> number & 1))
-    if query.compiled is not None or like is not None or any(one.hit.exact for one in ranked):
-        missed = ()
+    if not counts or query.compiled is not None or like is not None or any(one.hit.exact for one in ranked):
+        missed = ()  # where no layer came to count, nothing is known to stand nowhere
     searched = _searched(view, answers)
     ran = tuple(_ran(answer, view) for answer in answers)
     room = max_tokens - _room(query, missed, ran) - sum(map(estimate, forms.notes))

@@ -62,6 +62,13 @@ def test_what_stands_nowhere_is_named(session: byref.Session) -> None:
     assert not none.hits and none.text.startswith("[no match; found: ") and "text 0" in none.text and "1 output searched" in none.text
 
 
+def test_what_no_layer_looked_for_is_not_said_to_stand_nowhere(session: byref.Session) -> None:
+    put(session, "the needle is here\n")
+    found = session.search("needle qqzzx", layers=["names"])
+    assert found.hits == found.uncovered == () and "nowhere" not in found.text
+    assert session.search("needle qqzzx", layers=["text"]).uncovered == ("qqzzx",)
+
+
 def test_refs_and_filters_narrow_it_and_are_echoed(session: byref.Session) -> None:
     good = put(session, "needle good\n")
     bad = put(session, "needle bad\n", exit_code=1)
