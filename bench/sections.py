@@ -232,7 +232,7 @@ SECTIONS = (
              Figure("sessions of logs, two free processors", r"^  logs, MB/s .* a processor, ([\d.]+) on", 8, "MB/s", more=True),
              Figure("agents' sessions, in times of JSON and tokens alone", r"^  agents, processor time .* s: ([\d.]+) times", ratio=True,
                     times=True)),
-            commands=("--size 50",), full=("--size 1000",)),
+            commands=("--size 100",), full=("--size 1000",)),
 )
 # What stands in this folder and is no part of `make bench`.
 OTHERS = {"run": "runs the others", "sections": "this list", "document": "the page", "beside": "a plot",
