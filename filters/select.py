@@ -48,8 +48,8 @@ _BARRED = bytes(level >= MUST for level in range(256))
 
 @dataclass(slots=True)
 class Selection:
-    """keep: 1 for each unit that stands. rows: the terms of each unit. worth: of every term that is new to the context, if it has any;
-    nothing where all units stand, for then no gap names one."""
+    """keep: 1 for each unit that stands. rows: the terms of each unit. worth: of every term that is new to the context and stands in
+    no unit that is kept, if it has any; of others perhaps."""
 
     keep: bytearray
     rows: list[list[str]]
@@ -90,8 +90,8 @@ def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
         return Selection(keep, rows, {})
     if not units.rendered:
         _fence(keep, units.texts, units.rank)
-    if worth is None:
-        worth = weigh(Counter(chain.from_iterable(rows)), asked_of(call), task_of(call), seen, total)
+    if worth is None:  # of what gaps may name, which stands nowhere else
+        worth = weigh(Counter(chain.from_iterable(compress(rows, map(not_, keep)))), asked_of(call), task_of(call), seen, total)
     if LAST in units.rank or "«r" in text:
         barred = _unnamed(texts, rows, units.rank)
         worth = {term: value for term, value in worth.items() if term not in barred}

@@ -6,7 +6,7 @@ paths, ids, times, ports) are normalised away. On the cold path of `byref run`, 
 from __future__ import annotations
 
 from byref.proxy.contracts import Json
-from byref.proxy.text import canonical_arguments, digest, project
+from byref.proxy.text import canonical_arguments, digest, mapped, project
 
 PREFIX = "operation/v1"
 LONGEST = 2000  # characters of arguments that are kept in words
@@ -26,6 +26,7 @@ _TEMPORARY = ("/tmp/", "/var/tmp/", "/var/folders/", "/private/tmp/", "/private/
 _LOOPBACK = ("localhost:", "127.0.0.1:", "[::1]:", "0.0.0.0:")
 _GIT = (40, 64)  # hex digits of a whole git object name: another name asks for something else
 _DIGITS = frozenset("0123456789")
+_NUMBERED = bytes(48 if 48 <= code <= 57 else code for code in range(256))
 _EDGES = "'\"`()[]{}<>;,&|="
 _SHORTEST = 7  # characters of a word in which something changes from one run to the next: `[::1]:1`
 
@@ -78,10 +79,10 @@ def _unchanging(text: str) -> str:
     """The words of a text, each masked."""
     temporary = [sign for sign in _TEMPORARY if sign in text]
     loopback = [sign for sign in _LOOPBACK if sign in text]
-    if temporary:
-        return " ".join([_masked(word, temporary, loopback) for word in text.split()])
-    return " ".join([word if len(word) < _SHORTEST or _DIGITS.isdisjoint(word) else _masked(word, temporary, loopback)
-                     for word in text.split()])
+    marks = mapped(text, _NUMBERED).split()  # the same words, with every digit a 0
+    return " ".join([
+        _masked(word, temporary, loopback) if ("0" in mark and len(word) >= _SHORTEST) or (temporary and "/" in word) else word
+        for word, mark in zip(text.split(), marks, strict=True)])
 
 
 def _masked(word: str, temporary: list[str], loopback: list[str]) -> str:
