@@ -10,7 +10,7 @@ const name = (step) => (step.asked === "original" ? step.layer : `${step.layer} 
 
 // Ticks of 1, 2 and 5, times a power of ten.
 const plainly = (value) =>
-  [1, 2, 5].includes(Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9))) ? String(value) : null;
+  [1, 2, 5].includes(Number((value / 10 ** Math.floor(Math.log10(value) + 1e-9)).toPrecision(3))) ? String(value) : null;
 const time = {
   type: "logarithmic",
   title: "milliseconds",

@@ -95,6 +95,7 @@ export async function totals() {
   for (const slot of document.querySelectorAll("[data-figure]")) {
     slot.textContent = count(figures[slot.dataset.figure]);
     slot.title = String(figures[slot.dataset.figure]);
+    slot.classList.toggle("failed", figures[slot.dataset.figure] < 0);
   }
   const parts = [
     here ? "this project" : "all projects",
