@@ -198,9 +198,9 @@ class Gateway:
             texts = dict(zip([part.name for part, _ in told], view.texts, strict=True))
             every = tuple(texts.get(part.name, "") for part, _ in held)
             view = View(view.head, every, view.gaps, view.shape, False, view.lines, view.terms)
-        terms = view.terms
+        terms = [view.terms]
         if memory is not None:
-            terms = terms.union(terms_said(around(call)), terms_said(f"{call.task}\n{call.intent}"), (call_again,))
+            terms += terms_said(around(call)), terms_said(f"{call.task}\n{call.intent}"), frozenset((call_again,))
         keep = memory is not None and self._shared
         tokens = sum(part.tokens for _, part in told)
         if native is not None and native != events.WHOLE:
@@ -208,7 +208,7 @@ class Gateway:
         capture = Capture(
             session.scope, session.name, session.context, call_id, ref, manifest, mark,
             View("", (), (), view.shape) if view.passed else view,  # a view that passed is its parts
-            hashes(view.lines) if keep else b"", hashes(terms) if keep else b"", elapsed,
+            hashes(view.lines) if keep else b"", hashes(frozenset().union(*terms)) if keep else b"", elapsed,
             events.captured(at=self.clock(), session=session.name, ref=ref, tool=call.tool, shape=view.shape, size=size, raw=tokens,
                             view=tokens if view.passed else estimate(text), parts=len(raws), gaps=len(view.gaps),
                             repeats=former, text="" if view.passed else text, native=native,
@@ -223,7 +223,7 @@ class Gateway:
             self._events.note(session.scope, capture.events)
         self._note(session, mark, ref)
         if memory is not None:
-            memory.add(store.tick(session.context), view.lines, terms)
+            memory.add(store.tick(session.context), view.lines, *terms)
             memory.give(ref, view.gaps)
         for part in raws:
             part.settle(store)

@@ -73,7 +73,7 @@ class Memory:
         with self._lock:
             self._flying -= 1
 
-    def add(self, tick: int, lines: Iterable[str], terms: Iterable[str]) -> None:
+    def add(self, tick: int, lines: Iterable[str], *terms: Iterable[str]) -> None:
         """A view was returned with this tick."""
         with self._lock:
             if self._flying:  # a call of another thread reads them; the one that adds has left
@@ -81,8 +81,9 @@ class Memory:
             self.tick = max(self.tick, tick)
             if tick == self.known + 1:  # else another process or thread put views in between: they are yet to be loaded
                 self.known = tick
-            for held, new in ((self._lines, lines), (self._terms, terms)):
-                held.update(dict.fromkeys(new, tick))
+            self._lines.update(dict.fromkeys(lines, tick))
+            for new in terms:
+                self._terms.update(dict.fromkeys(new, tick))
 
     def give(self, ref: str, gaps: tuple[Gap, ...]) -> None:
         """A view of an output was returned, which left these out."""
