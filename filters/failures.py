@@ -23,7 +23,7 @@ _STRONG = "(?im)" + "|".join((
     r"(?-i:\b(?:KeyboardInterrupt|Failed[A-Z]\w*|\w*BackOff\b|OOMKilled|BUG: (?:unable|soft|kernel|Bad|sched|spin)|Oops:|\w+Sanitizer:)"
     r"|\bORA-\d{5}:|\bSIG(?:SEGV|ABRT|KILL|BUS|ILL|FPE)|ERR_[A-Z_]+"
     r"|\bE(?:CONN(?:REFUSED|RESET|ABORTED)|ADDRINUSE|NOENT|ACCES|PERM|EXIST|PIPE|TIMEDOUT|NOSPC|NOTFOUND|MFILE|RESOLVE|INVAL)\b)",
-    r"\b(?:cannot|can't|could ?n[o']t|unable to|did ?n[o']t (?:complete|finish|succeed|converge|match$|start|respond)"
+    r"\b(?:cannot|can't|could ?n[o']t|unable to|did ?n[o']t (?:complete|finish|succeed|converge|match$|start|respond|run successfully)"
     r"|unsuccessful|not successful|terminate called|refus(?:ed|ing) to|(?:was|were) (?:refused|rejected))\b|['\"] does(?: not|n't) exist\b",
     r"\b(?:permission|access) denied"
     r"|no such (?:file|module|table|command|option|container|image|host|user|process|device|column|service|index)"
@@ -97,7 +97,7 @@ _SPOT = r"[^\s()\[\]\"':]*[\w/]\.\w{1,8}(?::\d+|\(\d+|\"?,? line \d+)"
 # A line that says where: deeper below what it is of (rustc, miette, esbuild, a frame), or above it (OCaml, Biome, ShellCheck, Python).
 _BELOW = re.compile(rf"[ \t#][\W_]*(?:(?:at|on|in|from|File)\b\W*(?:\w+ )?)?(?:[^\s()]+ ?\(\W*(?:\w+:/*)?)?{_SPOT}")
 _ABOVE = re.compile(rf"([ \t]*)(?:In |(File \"))?{_SPOT}[\d:,)-]*(?:, (?:in|characters) \S+)?(?:\s+[\w@/.-]+){{0,3}}[\W_]*$")
-_NEAR = 3  # lines between a failure and such a line, at most
+NEAR = 3  # lines between a failure and such a line, at most
 _NUMBER = re.compile(r"\d+")
 _MANY_MASKS = 4  # lines from which a pass over all of them pays
 _TRACEBACK = "Traceback (most recent call last):"
@@ -249,18 +249,20 @@ def _places(units: Units, indexes: list[int]) -> Iterator[tuple[str, int]]:
             above = i
             yield "\0" + file, -1
         else:
-            k = -1 if _PLACED.search(texts[i]) else _said_beside(texts, i)
-            yield "\0" + texts[k].strip() if k >= 0 else "", k
+            k = beside(texts, i)
+            yield "\0" + masked(texts[k]) if k >= 0 else "", k
 
 
-def _said_beside(texts: list[str], i: int) -> int:
-    """The line beside a failure that says where it is; -1 if there is none."""
-    for k in range(i + 1, min(i + _NEAR, len(texts))):
+def beside(texts: list[str], i: int) -> int:
+    """The line beside a failure that says where it is; -1 if there is none, or its own line says it."""
+    if _PLACED.search(texts[i]):
+        return -1
+    for k in range(i + 1, min(i + NEAR, len(texts))):
         if _BELOW.match(texts[k]):
             return k
         if texts[k].strip(" \t|│┃║"):
             break
-    for k in range(i - 1, max(-1, i - _NEAR - 1), -1):
+    for k in range(i - 1, max(-1, i - NEAR - 1), -1):
         found = _ABOVE.match(texts[k])
         if found and (found[2] or texts[i].startswith(found[1])):
             return k

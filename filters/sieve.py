@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from byref.filters.failures import FOOT, alike, is_failure, is_summary, masked, masks, strong
+from byref.filters.failures import FOOT, NEAR, alike, beside, is_failure, is_summary, masked, masks, strong
 from byref.filters.lines import ESCAPE, clean
 from byref.filters.steering import demote
 from byref.filters.templates import LEADING, MANY, ODD, RARE, VARIABLE
@@ -31,6 +31,7 @@ _TEMPLATES = 2000  # new templates kept; an output with more has no templates, i
 _FAILURES = 600  # failing lines kept; beyond, they are counted
 _LINE = 600  # bytes of a line that are kept; the rest is addressed
 _BEFORE = 150  # of them before what made the line worth keeping
+_LOOKED = 2000  # failures of which the lines beside are looked at, for where they are
 _CODE = 32  # bytes of an escape code that a window may not cut
 
 
@@ -55,6 +56,7 @@ class _Sieve:
     def __init__(self, failing: Sequence[Pattern], standing: Sequence[Pattern]) -> None:
         self.failing, self.standing, self.kept = failing, standing, 0
         self.line, self.offset, self.fresh, self.open = 1, 0, True, -1
+        self.looked = 0
         self.pieces: dict[int, _Piece] = {}
         self.same: dict[bytes, tuple[int, int, str]] = {}  # masked failure: first piece, count, address of the last
         self.templates: dict[bytes, list[int]] = {}  # of each the first piece, how many lines, the number of the last
@@ -130,9 +132,12 @@ class _Sieve:
         text = rows[k][begin:begin + _LINE].decode("utf-8", "surrogateescape")
         if not sure and not is_failure(text):
             return 0
-        key = short_hash(masked(text))
+        place, said = self.place(k, rows)
+        key = short_hash(f"{masked(text)}\0{place}" if place else masked(text))
         line = self.line + k
         before = self.same.get(key)
+        if place and before is None and len(self.same) < _FAILURES:
+            self.keep(said, rows, starts, 0, MUST)
         if before is not None:
             self.same[key] = (before[0], before[1] + 1, f"L{line}")
         elif len(self.same) < _FAILURES:
@@ -140,6 +145,16 @@ class _Sieve:
         else:
             self.same[key] = (-line, 1, f"L{line}")
         return starts[k] + begin + _LINE
+
+    def place(self, k: int, rows: list[bytes]) -> tuple[str, int]:
+        """Where the failure of row k is, as far as a row beside it says so, and which row that is."""
+        if self.looked >= _LOOKED:
+            return "", -1
+        self.looked += 1
+        first = max(0, k - NEAR)
+        texts = [row[:_LINE].decode("utf-8", "surrogateescape") for row in rows[first:k + NEAR]]
+        at = beside(texts, k - first)
+        return (masked(texts[at]), first + at) if at >= 0 else ("", -1)
 
     def keep(self, k: int, rows: list[bytes], starts: list[int], begin: int, rank: int) -> int:
         """Keeps row k, of a long one a window that starts at `begin`. Returns the piece's byte offset."""

@@ -122,3 +122,11 @@ def test_no_escape_code_is_cut_where_a_chunk_ends() -> None:
 def test_the_summary_stands_under_any_number_of_failures() -> None:
     raw = "".join(f"ERROR: order={i} was refused by the bank because of rule {i % 9}\n" for i in range(20_000))
     assert "=== 7 failed, 2 passed ===" in check(look(raw + "=== 7 failed, 2 passed ===\n\n\n", "make", exit_code=1)).lines
+
+
+def test_failures_of_one_text_at_places_that_stand_beside_them_are_as_many() -> None:
+    log = "".join(f"10:00:{i % 60:02} INFO took job {i} from the queue\n" + (
+        f'Traceback (most recent call last):\n  File "/app/jobs/j{i % 9}.py", line {10 + i % 9}, in run\n    d["x"]\nKeyError: \'x\'\n'
+        if i % 40 == 0 else "") for i in range(24_000))
+    shown = check(look(log, "journalctl -u jobs"))
+    assert [k for k in range(9) if f'jobs/j{k}.py", line {10 + k}, in run' not in shown.text] == []
