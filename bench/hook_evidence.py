@@ -2,7 +2,8 @@
 
 usage: hook_evidence.py [--limit N]. Needs ../shared/eval/evidence.py and its recordings, else it says so and ends well.
 An output of Read goes in as a file's content and comes back as the cell that the program would show; all else as text. Both
-arms get Read's numbers in today's form. Figures of the two arms differ by what a cell costs and by nothing else.
+arms get Read's numbers in today's form, and of an edit the one line that the program shows today whatever a hook says. Figures of
+the two arms differ by what a cell costs and by nothing else.
 """
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 import byref
-from byref.adapters.harnesses.claude_code import CELL
+from byref.adapters.harnesses.claude_code import CELL, STAND
 from byref.proxy.frontends.hooks import answer
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -89,7 +90,7 @@ def figures(evidence: ModuleType, path: Path, arm: Any, limit: int | None) -> di
 
 
 def recorded(into: Path) -> Path:
-    """The recordings with Read's line numbers as today's program writes them."""
+    """The recordings with Read's line numbers, and results of edits, as today's program writes them."""
     path = into / "recorded.jsonl"
     with RECORDED.open(encoding="utf8", errors="surrogateescape") as file, path.open("w", encoding="utf8", errors="surrogateescape") as out:
         for line in file:
@@ -98,6 +99,8 @@ def recorded(into: Path) -> Path:
                 for turn in row["turns"]:
                     if turn["tool"] == "Read" and turn["output"]:
                         turn["output"] = _NUMBERED.sub(r"\1\t", turn["output"])
+                    elif turn["tool"] in STAND:
+                        turn["output"] = turn["output"].partition("\n")[0]
                 out.write(json.dumps(row) + "\n")
     return path
 
