@@ -199,12 +199,11 @@ def _columns(rows: list[str], places: list[int]) -> bool:
     if sum(["  " in row for row in body]) * 10 < len(body) * 8:
         return False
     block = "".join([row[:width].ljust(width) for row in (head, *body)])
-    marks = block.encode().translate(_TAKEN) if block.isascii() else bytes([sign not in " \t" for sign in block])
-    taken = 0
-    for at in range(0, len(marks), width):
-        taken |= int.from_bytes(marks[at:at + width], "big")
-        if taken.bit_count() > width - 2:  # two blank columns are left at least
-            return False
+    taken, count = int.from_bytes(block.encode("latin-1", "replace").translate(_TAKEN), "big"), len(places)
+    while count > 1:  # one half of the lines laid over the other, until it is one line
+        count = (count + 1) // 2
+        bits = 8 * width * count
+        taken = taken >> bits | taken & ((1 << bits) - 1)
     spans = [found.span() for found in re.finditer(b"\1+", taken.to_bytes(width, "big"))]
     if len(spans) < 3:
         return False

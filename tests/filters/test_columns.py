@@ -91,3 +91,12 @@ def test_long_lines_cost_no_more_than_their_length() -> None:
     for row in ("a  " * 700_000, "-" * 2_000_000, "a," * 1_000_000, "| " * 1_000_000, "A " * 1_000_000, " " * 2_000_000 + "x"):
         form_of([row] * 4, NONE, "")
     form_of(["x  1"] * ROWS, NONE, "")
+
+
+@pytest.mark.parametrize("count", [4, 5, 8, 13, 58])
+@pytest.mark.parametrize("cell", ["abc", "é→", "東京", "\udc80x", "a\u00a0b"])
+def test_columns_line_up_whatever_their_cells_hold(count: int, cell: str) -> None:
+    rows = ["name      size  owner", *(f"{cell:<9} {i * 7:>4}  {cell}" for i in range(count))]
+    form = form_of(rows, Call("x"), "")
+    assert form is not None and (form.between, form.first, form.after) == ("", 0, 1)
+    assert form_of([*rows, "words through all of it"], Call("x"), "") is None
