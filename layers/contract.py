@@ -98,7 +98,7 @@ class Scope:
 
     name: of the isolation boundary. outputs: newest first. held: its blobs by digest, newest first, without images and what is empty.
     open: the bytes of a blob; raises `Unknown` or `Corrupt`. named: the caller named these outputs. total: bytes held. worded: blobs
-    whose words an index answers for.
+    whose words an index answers for. older: there are older outputs, which were not listed in time.
     """
 
     name: str
@@ -108,6 +108,7 @@ class Scope:
     named: bool = False
     total: int = 0
     worded: frozenset[str] = frozenset()
+    older: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -352,6 +352,8 @@ class Store(Protocol):
         """Scope and name of every session, in order, and whether it is closed."""
     def changes(self, scope: str, after: int, limit: int = 1000) -> Sequence[Output]:
         """Outputs with seq > after, oldest first: what a layer has not processed yet."""
+    def older(self, scope: str, before: int | None, limit: int = 1000) -> Sequence[Output]:
+        """The newest outputs with seq < before, or of all, newest first by seq."""
     def shown(self, context: str) -> Sequence[tuple[int, bytes, bytes]]:
         """(tick, line hashes, term hashes) of every view of a context since it was last forgotten."""
     def gaps(self, scope: str, ref: str, context: str | None = None) -> Sequence[Gap] | None:

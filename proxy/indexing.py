@@ -9,6 +9,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import inf
 from threading import Condition, Event, RLock, Thread
 
 from byref.layers import dense, embedding
@@ -26,6 +27,7 @@ from byref.proxy.text import digest
 Log = Callable[[str, Exception], object]
 
 LIMIT = 50_000  # newest outputs of a scope that are listed
+PAGE = 1000  # of them at once: some 30 ms
 BATCH = 4 << 20  # bytes that are given to the layers at once: what an abort loses at most
 LARGEST = 64 << 20  # bytes of a blob that is indexed; the text layer looks through a larger one
 SCANNED = 4 << 20  # bytes of a scope up to which all words are looked for in the text itself: as quick, and always current
@@ -35,7 +37,7 @@ LONGEST = 20  # times that it is put off for it
 PATIENCE = 5.0  # seconds that close waits for a batch
 
 
-def scope_of(name: str, outputs: Sequence[Output], store: Store, named: bool = False) -> Scope:
+def scope_of(name: str, outputs: Sequence[Output], store: Store, named: bool = False, older: bool = False) -> Scope:
     """What a search over these outputs, newest first, looks at. The bytes of several outputs belong to the newest."""
     held: dict[str, Held] = {}
     total = 0
@@ -44,7 +46,7 @@ def scope_of(name: str, outputs: Sequence[Output], store: Store, named: bool = F
             if part.blob.size and part.blob.digest not in held and not part.media.startswith(NO_TEXT):
                 held[part.blob.digest] = Held(part.blob.digest, part.blob.size, output, age, index)
                 total += part.blob.size
-    return Scope(name, outputs, held, store.open, named, total)
+    return Scope(name, outputs, held, store.open, named, total, older=older)
 
 
 class Indexes:
@@ -84,11 +86,19 @@ class Indexes:
     def _place(self, scope: str, name: str) -> str | None:
         return None if self._folder is None else os.path.join(self._folder, _short(scope), name)
 
-    def everything(self, name: str) -> Scope:
-        """The whole of a scope, read once and then kept up to date by the catalog's sequence numbers."""
+    def everything(self, name: str, until: float = inf) -> Scope:
+        """The whole of a scope, read once and then kept up to date by the catalog's sequence numbers.
+
+        until: on the monotonic clock. Of what was never listed, the newest thousand outputs are read at least, and then no more after that.
+        """
         with self._lock:
             known = self._lists.setdefault(name, _List())
             new = False
+            while known.older and (not known.outputs or time.monotonic() < until):
+                page = self._store.older(name, known.outputs[0].seq if known.outputs else None, PAGE)
+                known.outputs[:0] = page[::-1]
+                known.cursor = max(known.cursor, page[0].seq if page else 0)
+                known.older, new = len(page) == PAGE and len(known.outputs) < LIMIT, True
             while batch := self._store.changes(name, known.cursor):
                 known.outputs += [output for output in batch if output.seq > known.cursor]
                 known.cursor, new = max(known.cursor, batch[-1].seq), True
@@ -96,7 +106,7 @@ class Indexes:
                 if len({output.ref for output in known.outputs}) < len(known.outputs):  # captured again under a new number
                     known.outputs = sorted({output.ref: output for output in known.outputs}.values(), key=lambda output: output.seq)
                 del known.outputs[:-LIMIT]
-                known.scope = scope_of(name, known.outputs[::-1], self._store)
+                known.scope = scope_of(name, known.outputs[::-1], self._store, older=known.older)
             return known.scope
 
     def worded(self, scope: Scope) -> frozenset[str]:
@@ -314,11 +324,14 @@ class Indexes:
 
 
 class _List:
-    """What is known of a scope's outputs, oldest first. cursor: the newest sequence number that was read."""
+    """What is known of a scope's outputs, oldest first. cursor: the newest sequence number that was read. older: there may be more before
+    these.
+    """
 
     def __init__(self) -> None:
         self.outputs: list[Output] = []
         self.cursor = 0
+        self.older = True
         self.scope: Scope | None = None
 
 

@@ -43,6 +43,7 @@ HITS = 50  # where neither k nor the size bounds them before
 MAX_TOKENS = 1200
 LEAST = 100  # tokens: a head, a line, and what ran
 USAGE = "say what to look for: words, an exact text, or /regex/ (RE2)\n"
+OLDER = "older outputs were not listed in time: search again"
 OUTCOMES = ("success", "failure")
 EMPHASES = tuple(fusion.EMPHASES)
 PROFILES = fusion.PROFILES
@@ -135,7 +136,7 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
     orchestrator = held.orchestrator(scope) if cached else held.uncached(scope)
     orchestrator.check(layers)
     began = clock()
-    view = _scope(store, scope, refs, filters, held)
+    view = _scope(store, scope, refs, filters, held, time.monotonic() + timebox_ms / 2000)
     timebox = max(0.0, timebox_ms / 1000 - (clock() - began))
 
     def ask(form: Query, seconds: float) -> Sequence[Answer]:
@@ -163,7 +164,7 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
     rest = None if given is None or like is not None else unseen(ranked, found, view, query, given, room)
     hits, shown = fitting(found if rest is None else rest, query, min(k or HITS, HITS) if k is None else k, room, rest is not None)
     tail = _tail(query, ran, missed, len(hits), len(view.outputs), searched, filters, () if like is None else likeness.twins(like, view),
-                 forms.notes)
+                 forms.notes + [OLDER] * view.older)
     if indexes is not None and not view.named:
         indexes.used(scope, [ranked[hit.rank - 1].hit.span.blob for hit in hits if hit.rank])
     course = anytime.timeline(every, ranked[:anytime.BEST], zero, time.perf_counter_ns())
@@ -177,28 +178,30 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
     return Found(asked, hits, ran, missed, len(view.outputs), searched, filters, shown + tail, explanation, course)
 
 
-def _scope(store: Store, scope: str, refs: Sequence[str] | None, filters: Mapping[str, str], indexes: Indexes) -> Scope:
-    """What is searched: the outputs that pass, newest first."""
+def _scope(store: Store, scope: str, refs: Sequence[str] | None, filters: Mapping[str, str], indexes: Indexes, until: float) -> Scope:
+    """What is searched: the outputs that pass, newest first; of a scope that was never listed, those that are until then."""
+    older = False
     if refs is None and not filters:
-        view = indexes.everything(scope)
+        view = indexes.everything(scope, until)
     else:
         if refs is not None:
             found: Sequence[Output] = list({ref: store.resolve(scope, check_ref(ref)) for ref in refs}.values())
         elif "session" in filters or "signature" in filters:
             found = store.recent(scope, session=filters.get("session"), signature=filters.get("signature"), limit=LIMIT)
         else:
-            found = indexes.everything(scope).outputs
+            every = indexes.everything(scope, until)
+            found, older = every.outputs, every.older
         after = store.resolve(scope, check_ref(filters["since"])).seq if "since" in filters else 0
         chosen = sorted((output for output in found if output.seq > after and _passes(output, filters)), key=lambda output: -output.seq)
-        view = scope_of(scope, chosen, store, refs is not None)
+        view = scope_of(scope, chosen, store, refs is not None, older)
     worded = indexes.worded(view)
-    return view if not worded else type(view)(view.name, view.outputs, view.held, view.open, view.named, view.total, worded)
+    return view if not worded else type(view)(view.name, view.outputs, view.held, view.open, view.named, view.total, worded, view.older)
 
 
 def _known(store: Store, indexes: Indexes, view: Scope, answers: Sequence[Answer]) -> ranking.Known:
     """What is known of the outputs in which anything was found. Raises `ConfigError` for a file of sources that cannot be used."""
     blobs = dict.fromkeys(hit.span.blob for answer in answers for hit in answer.contribution.hits)
-    return ranking.Known(*facts(store, indexes.everything(view.name), view, blobs, known_sources()))
+    return ranking.Known(*facts(store, indexes.everything(view.name, 0.0), view, blobs, known_sources()))
 
 
 def _passes(output: Output, filters: Mapping[str, str]) -> bool:
@@ -215,7 +218,7 @@ def _still(store: Store, scope: str, ranked: Sequence[Ranked], filters: Mapping[
     """Without what the store let go while it was listed, or since: a hit whose ref fails on the next fetch is none."""
     if refs is not None:
         return list(ranked)
-    view = indexes.everything(scope)
+    view = indexes.everything(scope, 0.0)
     there: dict[str, bool] = {}
     kept: list[Ranked] = []
     for one in ranked:

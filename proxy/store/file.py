@@ -175,6 +175,10 @@ class FileStore:
     def changes(self, scope: str, after: int, limit: int = 1000) -> Sequence[Output]:
         return self._outputs("o.seq > ? AND +o.scope = ? AND o.captured >= ?", (after, text(scope), self._oldest()), "o.seq", limit)
 
+    def older(self, scope: str, before: int | None, limit: int = 1000) -> Sequence[Output]:
+        values = 1 << 62 if before is None else before, text(scope), self._oldest()
+        return self._outputs("o.seq < ? AND +o.scope = ? AND o.captured >= ?", values, "o.seq DESC", limit)
+
     def _outputs(self, where: str, values: tuple[Value, ...], order: str, limit: int) -> list[Output]:
         return [output for _, output in outputs(self._catalog.read, where, values, order, max(limit, 0))]
 

@@ -203,10 +203,16 @@ class MemoryStore:
             return sorted((scope, session, not live) for (scope, session), live in self._sessions.items())
 
     def changes(self, scope: str, after: int, limit: int = 1000) -> Sequence[Output]:
+        return [output for output in self._by_seq(scope) if output.seq > after][:max(limit, 0)]
+
+    def older(self, scope: str, before: int | None, limit: int = 1000) -> Sequence[Output]:
+        return [output for output in self._by_seq(scope)[::-1] if before is None or output.seq < before][:max(limit, 0)]
+
+    def _by_seq(self, scope: str) -> list[Output]:
         with self._lock:
             found = [self._output(ref, held) for (place, ref), held in self._outputs.items()
-                     if place == scope and held.seq > after and not self._is_old(held.captured)]
-        return sorted(found, key=lambda output: output.seq)[:max(limit, 0)]
+                     if place == scope and not self._is_old(held.captured)]
+        return sorted(found, key=lambda output: output.seq)
 
     def shown(self, context: str) -> Sequence[tuple[int, bytes, bytes]]:
         with self._lock:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from byref.proxy.contracts import Blob, Capture, Event, Gap, Manifest, Part, Store, View
+from byref.proxy.contracts import Blob, Capture, Event, Gap, Manifest, Output, Part, Store, View
 from byref.proxy.errors import Collision, Evicted, Invalid, Miss, StoreError, Unknown
 from byref.proxy.text import digest, ref_of
 from conformance.captures import DAY, OTHER, SCOPE, Clock, Factory, capture, keep, log, noise, put, stored
@@ -307,6 +307,16 @@ class StoreSuite:
         assert list(store.changes(SCOPE, cursor)) == []
         keep(store, b"6\n")
         assert [output.ref for output in store.changes(SCOPE, cursor)] == [refs[-1]], "an output that came back is new to a layer"
+
+    def test_older_gives_each_output_once_from_the_newest_on(self, store: Store) -> None:
+        refs = [keep(store, b"%d\n" % number) for number in range(7)]
+        keep(store, b"foreign\n", scope=OTHER)
+        seen: list[Output] = []
+        while page := store.older(SCOPE, seen[-1].seq if seen else None, limit=3):
+            seen += page
+        assert [output.ref for output in seen] == refs[::-1]
+        store.purge(SCOPE, refs[0])
+        assert [output.ref for output in store.older(SCOPE, seen[2].seq)] == refs[3:0:-1]
 
     # ledger
 

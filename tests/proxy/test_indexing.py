@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import byref
+from byref.proxy import indexing
 
 pytest.importorskip("numpy")
 WORDS = ("alpha", "bravo", "charlie", "delta", "echo")
@@ -297,3 +298,41 @@ def test_a_layer_that_cannot_be_built_costs_the_others_nothing_and_is_logged(ses
     del first._layer.apply
     indexes.build("s")
     assert len(held(session)) == len(WORDS), "the next use tries again"
+
+
+@pytest.mark.parametrize("url", ["memory:", "file"])
+def test_a_large_scope_is_listed_from_its_newest_on_as_far_as_time_goes(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexing, "PAGE", 4)
+    with byref.open(url if url == "memory:" else f"file:{tmp_path}") as gateway:
+        session = gateway.session("s", scope="here")
+
+        def captured(n: int) -> str:
+            return session.capture(tool="Read", args={"file_path": str(n)}, output=f"the number {n}\n", raw=True).ref
+        refs = [captured(n) for n in range(15)]
+        indexes = gateway.indexes
+        part = indexes.everything("here", 0.0)
+        assert [output.ref for output in part.outputs] == refs[:10:-1] and part.older
+        again = captured(2)
+        assert again == refs[2]
+        refs.append(captured(15))
+        part = indexes.everything("here", 0.0)
+        assert [output.ref for output in part.outputs] == refs[:10:-1] and part.older
+        whole = indexes.everything("here")
+        assert not whole.older and {output.ref for output in whole.outputs} == set(refs) and len(whole.outputs) == 16
+        assert [output.seq for output in whole.outputs] == sorted((output.seq for output in whole.outputs), reverse=True)
+        assert indexes.everything("here", 0.0) is whole, "nothing is read again"
+
+
+def test_a_search_that_had_no_time_to_list_all_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexing, "PAGE", 1)
+    with byref.open(f"file:{tmp_path}") as gateway:
+        session = gateway.session("s", scope="here")
+        for n in range(400):
+            session.capture(tool="Read", args={"file_path": str(n)}, output=f"the number n{n}n\n", raw=True)
+        found = session.search("number", timebox_ms=2, layers=["text"])
+        assert found.outputs < 400 and "older outputs were not listed in time" in found.text
+        for _ in range(1000):
+            found = session.search("n7n", timebox_ms=1000, layers=["text"])
+            if found.outputs == 400 and found.hits:
+                break
+        assert found.hits and "older outputs" not in found.text
