@@ -19,7 +19,7 @@ from byref.proxy.errors import ByrefError
 from byref.proxy.gateway import Gateway
 from byref.proxy.gateway import open as open_gateway
 from byref.proxy.ledger.counter import TokenCounter, token_counter
-from byref.proxy.ledger.recordings import claude_code
+from byref.proxy.ledger.recordings import claude_code, codex, opencode
 from byref.proxy.ledger.replay import Shown, replay
 from byref.proxy.ledger.summary import ALREADY, Summary, printable, summary
 from byref.proxy.ledger.trajectories import Trajectory
@@ -27,8 +27,9 @@ from byref.proxy.ledger.trajectories import Trajectory
 HEAD = re.compile(r"^«r[a-z2-7]{10} ", re.M)  # the first line of a view, within
 _LEAD = 300  # characters: a harness puts a line or two of its own before it
 OURS = ("mcp__byref__", "byref_")  # second calls, as harnesses name them: final, never a view
-# What a harness's hooks cannot change, and so is not saved: failures, and results of these tools (adapters/harnesses/claude_code.py).
-STAND = {claude_code.SOURCE: ("Edit", "MultiEdit", "Write", "NotebookEdit")}
+# What a harness's hooks do not change, and so is not saved: whether that is failures, and results of which tools (adapters/harnesses).
+STAND = {claude_code.SOURCE: (True, ("Edit", "MultiEdit", "Write", "NotebookEdit")), codex.SOURCE: (False, ("apply_patch",)),
+         opencode.SOURCE: (True, ("edit", "multiedit", "write", "patch", "apply_patch"))}
 _AHEAD = 4  # batches a process that are read before they are asked for
 _BATCH = 40  # calls at least; what is said between processes costs as much for a short session as for some of them
 
@@ -51,14 +52,14 @@ class Views:
         self.close()
         self._gateway = open_gateway("memory:", profile=self.profile)
         session = self._gateway.session("replay", task=trajectory.task)
-        stand = STAND.get(trajectory.source)
+        failures, edits = STAND.get(trajectory.source, (False, ()))
 
         def view(call: Call, output: str) -> Shown:
             if call.tool.startswith(OURS):
                 return Shown(output)
             if HEAD.search(output, 0, _LEAD):
                 return Shown(output, ALREADY)
-            whole = stand is not None and (call.is_error or call.tool in stand)
+            whole = (failures and call.is_error) or call.tool in edits
             found = session.capture(tool=call.tool, args=call.arguments, output=output, said=call.said, raw=whole)
             if found.warning:
                 raise ByrefError(found.warning)

@@ -22,8 +22,8 @@ CANNOT = (
     "how often it would have asked again. Every output with a string that the agent wrote later and that the view's data lacks counts as "
     "one extra request, and so does every edit with a line in no view: plain words make that more than happens, what was read and never "
     "written makes it less",
-    "what stands between the agent and its tools. In sessions of Claude Code failures and results of edits stay as they are, which its "
-    "hooks cannot change; before the model's API (`byref serve --llm`) they become views, too",
+    "what stands between the agent and its tools. In sessions of Claude Code, Codex and OpenCode results of edits stay as they are, and of "
+    "the first and the last failures, which hooks do not change; before the model's API (`byref serve --llm`) they become views, too",
     "what the harness sends of its own (system prompt, tool definitions) where the file does not hold the usage of its requests",
     "caches that ran out, retries, and answers that were billed but are not in the files")
 

@@ -45,7 +45,7 @@ def test_what_was_a_view_when_it_was_recorded_stays_and_is_counted() -> None:
     assert 0.5 < found.total.count.view / found.total.count.raw < 0.9, "the other one is shown as a view"
 
 
-def test_what_claude_codes_hooks_cannot_change_is_not_saved() -> None:
+def test_what_hooks_do_not_change_is_not_saved() -> None:
     turns = (Turn("Bash", {"command": "make"}, LOG, is_error=True), Turn("Edit", {"file_path": "a"}, LOG.replace("step", "line")),
              Turn("Bash", {"command": "make all"}, LOG.replace("step", "part")))
 
@@ -54,7 +54,10 @@ def test_what_claude_codes_hooks_cannot_change_is_not_saved() -> None:
         (other,) = Work(["auto"], "estimate")(Trajectory("s", source, "t", turns[1:]))
         assert isinstance(found, Summary) and isinstance(other, Summary)
         return [of.count.view < of.count.raw for of in (found.tools["Bash"], other.tools["Edit"], other.tools["Bash"])]
-    assert views("Claude Code") == [False, False, True] and views("Codex") == [True, True, True]
+    assert views("Claude Code") == [False, False, True] and views("OpenCode") == [False, True, True]
+    assert views("Codex") == views("test") == [True, True, True], "a failure comes as a view"
+    (patched,) = Work(["auto"], "estimate")(Trajectory("s", "Codex", "t", (Turn("apply_patch", {}, LOG),)))
+    assert isinstance(patched, Summary) and patched.total.count.view == patched.total.count.raw
 
 
 @pytest.mark.parametrize("before", ['<cell id="view">\n', "Exit code: 0\nWall time: 0.1 seconds\nOutput:\n"])
