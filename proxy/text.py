@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 REF_LENGTH = 11
 SMALL = 400  # bytes; outputs up to here are half of all calls and 4 % of the characters: they pass as they are
-_SAID = 64  # texts of which the terms are held
+_SAID, _LONGEST = 64, 1 << 16  # texts of which the terms are held, and characters of one: a call may write a whole file
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"  # RFC 4648, lower case
 # Left out of canonical arguments: they do not change what a call returns, or only when it is cut short.
 _NOT_CANONICAL = frozenset({"description", "timeout", "timeout_ms", "cwd", "workdir", "working_dir", "working_directory"})
@@ -140,9 +140,11 @@ def terms_said(text: str) -> frozenset[str]:
     """The same of what stands around a call, such as a task: it is asked about more than once."""
     found = _said.get(text)
     if found is None:
-        if len(_said) >= _SAID:
-            _said.clear()
-        found = _said[text] = frozenset(_apart(text).split())
+        found = frozenset(_apart(text).split())
+        if len(text) <= _LONGEST:
+            if len(_said) >= _SAID:
+                _said.clear()
+            _said[text] = found
     return found
 
 

@@ -10,9 +10,10 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byref.proxy.contracts import Blob, Manifest, Part
+from byref.proxy.contracts import Blob, Call, Manifest, Part
 from byref.proxy.errors import Invalid
 from byref.proxy.text import (
+    around,
     canonical,
     canonical_arguments,
     check_ref,
@@ -27,6 +28,7 @@ from byref.proxy.text import (
     subwords,
     terms_by_line,
     terms_of,
+    terms_said,
 )
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
@@ -97,6 +99,22 @@ def test_terms_are_words_identifiers_numbers_and_paths_line_by_line() -> None:
 @given(st.text("ab/«»\u2019\u00a0é中-. \n\r\x85", max_size=40))
 def test_the_terms_of_a_text_are_those_of_its_lines(text: str) -> None:
     assert terms_of(text) == set().union(*terms_by_line(text))
+
+
+def test_the_terms_of_what_was_said_are_held_for_a_while_and_those_of_a_whole_file_are_not() -> None:
+    said = "look at src/a.py: it fails"
+    assert terms_said(said) == terms_of(said) and terms_said(said) is terms_said(said)
+    for number in range(200):
+        terms_said(f"another {number}")
+    assert terms_said(said) == terms_of(said)
+    large = "word " * 20_000
+    assert terms_said(large) == {"word"} and terms_said(large) is not terms_said(large)
+
+
+def test_what_stands_around_a_call_is_its_arguments_and_what_was_said() -> None:
+    one, other = Call("x", {"b": 1, "a": "é"}, said="now", intent="why"), Call("x", None, said="then")
+    for _ in range(2):
+        assert (around(one), around(other)) == ('{"a":"é","b":1}\nnow\nwhy', "\nthen\n")
 
 
 @given(st.text(max_size=40))
