@@ -25,6 +25,7 @@ from byref.proxy.text import SMALL, estimate, main_part, mapped, terms_of
 
 # All that is ours in a view: a head starts with a ref; a gap with an address; a repeat with its count; a part's name stands alone.
 _NAMES = 2400  # characters of names in one gap: beyond, they are a list and no scent
+_ALL = 2  # caps of a view that the names of all gaps together may take
 _FAMILY = 3
 _NOISE = -20  # quarters of worth by structure, as of progress and of what passed: a quarter of it counts for names
 _CANDIDATES = 200  # names that are tried for one gap
@@ -138,6 +139,8 @@ def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan, main: 
     keep, n = cut.selection.keep, len(units.texts)
     nameable = names(cut.selection) if 0 in keep else {}
     repeated, failing = sorted(units.repeats), sorted(units.failures)
+    hidden = sum([len(text) + 1 for text, flag in zip(units.texts, keep, strict=True) if not flag])
+    scent = min(100 * plan.scent, _ALL * plan.cap * 10_000 // hidden) if hidden else 0
     i = 0
     while i < n:
         j = keep.find(not keep[i], i)
@@ -146,7 +149,7 @@ def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan, main: 
             _block(out, units, i, j, _among(repeated, i, j))
         else:
             failures = sum([units.failures[k] for k in _among(failing, i, j)])
-            out.append(_gap(cut, part, i, j, nameable, plan, failures) + "\n")
+            out.append(_gap(cut, part, i, j, nameable, scent, failures) + "\n")
         i = j
     text = "".join(out)
     if text.endswith("\n") and source.size and source.read(source.size - 1) != b"\n":
@@ -236,10 +239,11 @@ def _block(out: list[str], units: Units, i: int, j: int, repeated: list[int]) ->
         out.append(repeat)
 
 
-def _gap(cut: _Cut, part: Part, i: int, j: int, nameable: dict[str, int], plan: Plan, failures: int) -> str:
+def _gap(cut: _Cut, part: Part, i: int, j: int, nameable: dict[str, int], scent: int, failures: int) -> str:
     """The marker of units i to j-1: address, count, and the terms inside that stand nowhere else.
 
-    nameable: in the order in which gaps name them, ascending. failures: how many have their first report there.
+    nameable: in the order in which gaps name them, ascending. scent: how much of it they may take, in 1/10,000.
+    failures: how many have their first report there.
     """
     units, selection = cut.units, cut.selection
     address = units.address(i, j - 1)
@@ -248,7 +252,7 @@ def _gap(cut: _Cut, part: Part, i: int, j: int, nameable: dict[str, int], plan: 
     hidden = sum(map(len, units.texts[i:j])) + j - i
     if min(units.worth[i:j]) <= _NOISE:
         hidden -= sum([len(text) for text, base in zip(units.texts[i:j], units.worth[i:j], strict=True) if base <= _NOISE]) * 3 // 4
-    room = min(_NAMES, hidden * plan.scent // 100)
+    room = min(_NAMES, hidden * scent // 10_000)
     said: list[str] = []
     families: dict[str, int] = {}  # of names that differ in digits alone, two say what the others are
     alone = selection.keep.count(0) == j - i  # then it hides all that has a name

@@ -55,3 +55,12 @@ def test_the_head_counts_all_parts_that_are_cut_alike_and_their_failures() -> No
     assert sum(gap.count for gap in shown.view.gaps) + int(shown.view.head.split(": ")[1].split()[0]) == 1020
     again = check(look({"stdout": rows * 4, "stderr": errors}, "./job.sh", exit_code=1))
     assert again.view.head.endswith(" of 1320 lines 120 failures»\n"), "those of the shorter part too"
+
+
+def test_the_names_of_all_gaps_together_are_bounded_however_many_gaps_there_are() -> None:
+    def word(number: int) -> str:
+        return "get_" + "".join(chr(97 + number // 26 ** k % 26) for k in range(5)) + "_value"
+    text = "".join("".join(word(k * 60 + n) + " is set and read\n" for n in range(60))
+                   + f"src/m{k}.c:{k}:1: error: no such type\n" for k in range(120))
+    shown = check(look(text, "make"))
+    assert len(shown.view.gaps) > 100 and len(shown.text) < 36_000
