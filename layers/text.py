@@ -33,6 +33,8 @@ MUCH = 32 << 20  # bytes of a scope from which on starting ripgrep pays
 LONG = 0.3  # seconds: the same of a timebox
 BLOCK = 128 << 10  # bytes that it is given at once: a frame of the store
 SHARED = 2 << 20  # bytes of a scope from which on a second thread helps
+RANKED = 8e-6  # seconds kept for ranking each place that was found: one that it takes, and seven in which other layers have the interpreter
+HASTY = 4000  # places that are ranked where time is over all the same, beside those to the letter
 TICK = 0.002  # seconds between two looks at the clock while it does
 ALL = 12  # tokens of a query up to which it matters that all are there
 LIKE = 64  # words of a stretch of text that are looked for
@@ -80,7 +82,7 @@ class Text(Unindexed):
                 searched.add(held.blob)
         whole = len(searched) == len(scope.held)
         note = f"unreadable: {' '.join(list(faults)[:3])}" if faults else ""
-        hits = told(_ranked(looks, query, counts, lines, scope), query, scope, budget.late)
+        hits = told(_ranked(looks, query, counts, lines, scope, budget.late), query, scope, budget.late)
         return Contribution(hits, None if whole else frozenset(searched),
                             whole or (bool(faults) and not budget.late()), tuple(counts), tuple(faults), note)
 
@@ -92,7 +94,11 @@ def _looks(query: Query, scope: Scope, budget: Budget) -> list[Look]:
     """
     wordless = query.without_terms()
     worded = query if not query.apart else query.with_terms(query.terms[:LIKE])
-    late = budget.late
+    units = [0]  # so far; ranking them takes time, too
+
+    def late() -> bool:
+        return budget.cancel.is_set() or budget.clock() + units[0] * RANKED >= budget.until
+
     looks: list[Look] = [None] * len(scope.held)
     turns = iter(list(enumerate(scope.held.values())))  # `next` of it is atomic
 
@@ -101,7 +107,9 @@ def _looks(query: Query, scope: Scope, budget: Budget) -> list[Look]:
             source = _text(scope, held)
             if source is None:
                 return Scanned((), (), True)
-            return scan(source, wordless if held.blob in scope.worded else worded, late, workers.ahead, finder)
+            found = scan(source, wordless if held.blob in scope.worded else worded, late, workers.ahead, finder)
+            units[0] += len(found.units)
+            return found
         except (Corrupt, Unknown) as fault:
             return fault
 
@@ -192,7 +200,7 @@ class Sift:
         return None if places is None else ripgrep.finder(self._compiled, self._asked, places)
 
 
-def _ranked(looks: Sequence[Look], query: Query, counts: Sequence[int], lines: int, scope: Scope) -> list[Hit]:
+def _ranked(looks: Sequence[Look], query: Query, counts: Sequence[int], lines: int, scope: Scope, late: Callable[[], bool]) -> list[Hit]:
     """Best first: the text to the letter, then in other case, then all words in a line or its neighbours, then most by weight.
 
     A word weighs the binary logarithm of how rare it is, in whole numbers, times what the caller gave it; one beside the line weighs half.
@@ -209,11 +217,14 @@ def _ranked(looks: Sequence[Look], query: Query, counts: Sequence[int], lines: i
     known: dict[tuple[int, int], tuple[int, bool]] = {}
     pattern, stretch = query.compiled is not None, within_stretch(query)
     scored: list[tuple[int, int, int, int, Unit, int, Held]] = []
-    heaviest = 0
-    for held, look in zip(scope.held.values(), looks, strict=False):
+    heaviest, hasty = 0, False
+    for number, (held, look) in enumerate(zip(scope.held.values(), looks, strict=False)):
         if not isinstance(look, Scanned):
             continue
+        hasty = hasty or (number % 64 == 0 and late())
         for unit, around in zip(look.units, near(look.units), strict=True):
+            if hasty and len(scored) >= HASTY and not unit.exact:
+                continue
             if query.apart and stretch(held.blob, unit.start, unit.end):
                 continue
             key = unit.terms, around

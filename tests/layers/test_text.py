@@ -75,3 +75,32 @@ def test_two_threads_find_what_one_finds(world: Any, budget: Budget, monkeypatch
     both = layer(None).search(parse("cache 17 line"), here.scope, budget)
     monkeypatch.setattr(text, "SHARED", 0)
     assert layer(None).search(parse("cache 17 line"), here.scope, budget) == both and len(both.hits) > 100
+
+
+def test_time_is_kept_for_ranking_what_was_found(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = world({str(n): f"cache {n}\n\n" * 20 for n in range(900)})
+    now, left = [0.0], []
+
+    def clock() -> float:
+        now[0] += 0.0001
+        return now[0]
+    ranked = text._ranked
+
+    def watched(looks: Any, *rest: Any) -> Any:
+        left.append((0.05 - now[0], sum(len(look.units) for look in looks if look is not None)))
+        return ranked(looks, *rest)
+    monkeypatch.setattr(text, "_ranked", watched)
+    found = layer(None).search(parse("cache"), here.scope, Budget(0.05, Event(), clock))
+    (time_left, units), = left
+    assert found.hits and not found.whole and units > 100 and time_left > units * text.RANKED * 0.8
+
+
+def test_where_time_is_over_only_some_of_it_is_ranked_and_all_to_the_letter(world: Any, budget: Budget,
+                                                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "HASTY", 30)
+    here = world({"oldest": "the cache is the bottleneck\n"} | {str(n): f"the cache {n}\n\n" for n in range(200)})
+    query = parse("cache is the")
+    looks = text._looks(query, here.scope, budget)
+    whole, hurried = (text._ranked(looks, query, [200] * len(query.terms), 200, here.scope, lambda late=late: late)
+                      for late in (False, True))
+    assert len(whole) == 201 and len(hurried) == 31 and "oldest" in {here.name_of[hit.span.blob] for hit in hurried}
