@@ -89,13 +89,15 @@ def _says(name: str) -> int:
 
 def reports_failure(name: str, value: Value) -> bool:
     """Whether a member says that something failed, or holds members that do."""
+    if value is None:
+        return False
+    says = _says(name)
     if isinstance(value, (list, tuple)):
-        if value and _says(name) == _SAYS_FAULT:
+        if value and says == _SAYS_FAULT:
             return True
         inner = [value] if isinstance(value, tuple) else value if len(value) <= _SMALL else []
         return any([failed(item) for item in inner])
-    says = _says(name)
-    if says == _NOTHING or value is None:
+    if says == _NOTHING:
         return False
     if isinstance(value, bool) or (isinstance(value, Number) and value in ("True", "False")):
         return says == (_SAYS_FAULT if value not in (False, "False") else _SAYS_GOOD)

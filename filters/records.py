@@ -191,7 +191,7 @@ def _flatten(record: Record, prefix: str, path: Path, depth: int, cells: dict[st
              large: list[tuple[str, Path, Value]], write: Write) -> None:
     for ordinal, (key, value) in enumerate(record):
         name = prefix + write(key)
-        while name in cells or any([name == one for one, _, _ in large]):
+        while name in cells or (large and any([name == one for one, _, _ in large])):
             name += "\0"  # a repeated name is a column of its own
         if value is None:
             cells[name] = "null"

@@ -113,8 +113,9 @@ def _scores(rows: list[list[str]], lines: Counter[str], worth: dict[str, int], a
         if form or term in sought:
             told = term in sought or (form in _IDENTIFIERS and lines[term] <= _PLACES)
             share[term] = (weights.SOUGHT if told else weights.NAMED) * 4 // sharers(lines[term])
+    given = asked[0] | task[0]
     for term in worth:
-        if "." in term and _holds_named(term, asked, task):
+        if "." in term and not given.isdisjoint(parts := term.split(".")) and _names_identifier(parts, given):
             share[term] = (weights.SOUGHT if lines[term] <= _PLACES else weights.NAMED) * 4 // sharers(lines[term])
     everywhere, here = share.__getitem__, {term: value + share[term] for term, value in worth.items()}.pop
     scores = [sum(map(here, row, map(everywhere, row))) for row in rows]
@@ -125,10 +126,9 @@ def _scores(rows: list[list[str]], lines: Counter[str], worth: dict[str, int], a
     return scores
 
 
-def _holds_named(term: str, asked: Words, task: Words) -> bool:
-    """Whether a dotted term has a part that the call or the task names as an identifier: `row.garden_id` where they say `garden_id`."""
-    parts = [part for part in term.split(".") if part in asked[0] or part in task[0]]
-    return bool(parts) and not _IDENTIFIERS.isdisjoint(forms_of(parts))
+def _names_identifier(parts: list[str], given: frozenset[str]) -> bool:
+    """Whether one of the parts of a dotted term is an identifier that is given: `row.garden_id` where a task says `garden_id`."""
+    return not _IDENTIFIERS.isdisjoint(forms_of([part for part in parts if part in given]))
 
 
 def _unnamed(texts: list[str], rows: list[list[str]], rank: bytearray) -> set[str]:
