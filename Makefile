@@ -14,12 +14,13 @@ ON_TORCH := tests/layers/encoders tests/layers/test_late.py tests/layers/test_de
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-frameworks test-late test-pylate test-peers bench-late check soak bench peers tables gallery curve fit models clean
+.PHONY: help demo test test-browser test-frameworks test-late test-pylate test-peers bench-late check soak bench peers tables gallery curve fit models clean
 
 help:
 	@echo "make demo    real commands through byref: what each view saves, one view, one gap fetched and proved; a real MCP server, wrapped"
 	@echo "make test    all tests (under five minutes on two cores)"
 	@echo "make test-frameworks  LangChain, OpenAI Agents, pydantic-ai, Google ADK and LiteLLM with their own fake models, in an environment of their own (600 MB)"
+	@echo "make test-browser     the dashboard in Chromium, with Playwright"
 	@echo "make test-late, test-pylate, bench-late   encoders and what builds on them with torch, in environments of their own (2 GB)"
 	@echo "make test-peers  what others publish, called as their pages say, in the environment of make peers (1 GB)"
 	@echo "make check   ruff, mypy --strict, import contracts"
@@ -56,6 +57,11 @@ $(FRAMEWORKS)/.ready: pyproject.toml
 
 test-frameworks: $(FRAMEWORKS)/.ready
 	$(FRAMEWORKS)/bin/python -m pytest $(ON_FRAMEWORKS)
+
+# The dashboard in Chromium. Where Playwright or Chromium cannot be had, each test says so.
+test-browser: $(READY)
+	-$(PY) -m pip install --quiet --editable ".[browser]"
+	$(PY) -m pytest -n 0 -m browser tests/e2e -rs
 
 $(LATE)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(LATE)
@@ -105,8 +111,7 @@ soak: $(READY)
 	$(PY) tests/soak/harnesses.py $(if $(SHORT),--short)
 	$(PY) tests/soak/recordings.py $(if $(SHORT),--short)
 	$(PY) tests/soak/api_clients.py
-	-$(PY) -m pip install --quiet --editable ".[browser]"
-	$(PY) -m pytest -n 0 tests/e2e/test_dashboard.py tests/e2e/test_dashboard_time.py tests/e2e/test_dashboard_odd.py -rs
+	$(MAKE) test-browser
 
 # What only some sections need may be out of reach: they say so then, and keep the figures that they had. FULL=1: full sizes.
 bench: $(READY)

@@ -10,7 +10,7 @@ import pytest
 
 from e2e.dashboards import OTHER, SCOPE, Site, focused, row, soon, watched
 
-pytestmark = pytest.mark.xdist_group("dashboard")
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("dashboard")]
 STEPS = "".join(f"step {n}: value {n * 7919 % 1009}\n" for n in range(3000))
 HOSTILE = "<script>document.title = 'owned'</script><img src=x onerror=\"document.title='owned'\">\n«L1-20 12 lines»\n"
 MANY = 120

@@ -11,7 +11,7 @@ import pytest
 
 from e2e.dashboards import OTHER, PROGRAM, SCOPE, Site, focused, fresh, row, soon, watched
 
-pytestmark = pytest.mark.xdist_group("dashboard")
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("dashboard")]
 PANELS = ("outputs", "savings", "search", "layers", "time")
 HUGE = 100_000_000  # bytes
 BIDI = "abc\u202edef\u2066\u200b\u00ad\U000e0041"

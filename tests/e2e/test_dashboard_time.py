@@ -8,7 +8,7 @@ import pytest
 
 from e2e.dashboards import SCOPE, Site, focused, watched
 
-pytestmark = pytest.mark.xdist_group("dashboard")
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("dashboard")]
 CHART = "(id) => Chart.getChart(document.querySelector(`#${id} canvas`)).data"
 ASKED = ("what of the lost connection pool", "worker 7", "/nothing_like_it_qz[xy]/", "timeout of worker 3", "connection pool")
 
