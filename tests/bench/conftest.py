@@ -9,19 +9,23 @@ from types import ModuleType
 
 import pytest
 
-OWN = ("sections", "beside", "document", "run")
+
+@pytest.fixture
+def own() -> tuple[str, ...]:
+    """Where they lie, and their names."""
+    return "bench", "sections", "beside", "document", "run"
 
 
 @pytest.fixture
-def load(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], ModuleType]]:
+def load(root: Path, own: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], ModuleType]]:
     """Imports one of them; their plain names are nobody else's afterwards."""
-    folder = root / "bench"
+    folder, names = root / own[0], own[1:]
     if not folder.is_dir():
         pytest.skip("an sdist has no bench")
     monkeypatch.syspath_prepend(str(folder))
-    before = {name: sys.modules.pop(name) for name in OWN if name in sys.modules}
+    before = {name: sys.modules.pop(name) for name in names if name in sys.modules}
     yield importlib.import_module
-    for name in OWN:
+    for name in names:
         sys.modules.pop(name, None)
     sys.modules.update(before)
 

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from byref.proxy.errors import ConfigError
@@ -74,7 +74,6 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(),
                     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
 
 
-@settings(max_examples=50)
 @given(st.dictionaries(st.text(), JSON), st.sampled_from([None, 1, 2, 4, "\t"]))
 def test_any_settings_survive_the_way_in_and_out(held: dict[str, Any], indent: int | str | None) -> None:
     before = json.dumps(held, indent=indent, ensure_ascii=False)
@@ -125,7 +124,6 @@ def test_what_a_change_made_and_what_stood_there_before_lead_back() -> None:
     assert text.count(new) == 1 and text.replace(new, old) == SERVERS
 
 
-@settings(max_examples=50)
 @given(st.dictionaries(st.text(), JSON), st.dictionaries(st.text(), JSON), st.sampled_from([None, 2, "\t"]))
 def test_any_values_become_any_others(before: dict[str, Any], after: dict[str, Any], indent: int | str | None) -> None:
     text = json.dumps({"a": {"b": before}, "c": [1]}, indent=indent)
