@@ -5,9 +5,10 @@ started. Only where we read from a terminal whose foreground we are, it stays in
 itself sends Ctrl-C and Ctrl-Z to both of us, and a pager behind us in a pipeline keeps working. A child that
 asks for the terminal from a group of its own (a password prompt) is lent it.
 
-Ends. A signal is forwarded, and GRACE seconds later follows KILL. When the child has ended and something it
-left behind keeps a pipe open, we take what comes for LINGER seconds and no more; what is written later
-goes nowhere, but its writer lives on.
+Ends. A signal is forwarded, and the child takes the time that it takes: one that is killed while it cleans up leaves
+locks and half-written states behind. After GRACE seconds what it wrote so far goes out raw and the rest streams, since
+whoever sent the signal may send KILL next. When the child has ended and something it left behind keeps a pipe open, we
+take what comes for LINGER seconds and no more; what is written later goes nowhere, but its writer lives on.
 """
 from __future__ import annotations
 
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
 else:
     import _signal
 
-GRACE = 2.0  # seconds from a forwarded signal to KILL
+GRACE = 2.0  # seconds from a signal that ends commands until what is held goes out
 LINGER = 1.0  # seconds for which an ended child's pipes are still read
 _PIECE = 1 << 16
-_FORWARDED = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT)
+_ENDING = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT)
+_TELLING = (_signal.SIGUSR1, _signal.SIGUSR2)  # as for `dd`, which says then how far it is
 _FROM_TERMINAL = (_signal.SIGINT, _signal.SIGQUIT)
 _WANTS_TERMINAL = (_signal.SIGTTIN, _signal.SIGTTOU)
 # Python ignores these from its start; a child gets them as any program does.
@@ -75,7 +77,7 @@ class Child:
         self._pid = self._late = 0
         self._code: int | None = None
         self.left = False  # whether something that the child left behind still holds a pipe
-        self._killed = False
+        self._waited = False  # GRACE is over
         self._terminal = -1
         try:
             self._shared = os.isatty(0) and os.tcgetpgrp(0) == os.getpgrp()
@@ -90,7 +92,7 @@ class Child:
         _signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         _signal.signal(_signal.SIGCHLD, lambda number, frame: None)
         _signal.signal(_signal.SIGALRM, self._expire)
-        for number in _FORWARDED:
+        for number in (*_ENDING, *_TELLING):
             if _signal.getsignal(number) != _signal.SIG_IGN:
                 _signal.signal(number, self._forward)
         actions, ends = [], []
@@ -133,6 +135,8 @@ class Child:
                 if fd == self._wake:
                     os.read(fd, 512)
                     self._reap()
+                    if self._waited and self._code is None:
+                        self.held.release(f"the command goes on {GRACE:.0f} s after signal {self.signal}")
                     if self._code is not None and not deadline:
                         deadline = monotonic() + LINGER
                     continue
@@ -143,7 +147,7 @@ class Child:
                     del reading[fd]
         self._leave()
         code = self._code or 0
-        return 128 + self.signal if self._killed else 128 - code if code < 0 else code
+        return 128 - code if code < 0 else code
 
     def _reap(self) -> None:
         while self._code is None:
@@ -198,22 +202,25 @@ class Child:
             pass
 
     def _forward(self, number: int, frame: object) -> None:
-        self.signal = self.signal or number
+        if number in _ENDING:
+            self.signal = self.signal or number
         if self._code is not None:
-            self._late += 1
-            if self.held.released or self._late > 1:  # nothing is left to save, or whoever waits has lost patience
+            self._late += number in _ENDING
+            if (self._late and self.held.released) or self._late > 1:  # nothing is left to save, or whoever waits has lost patience
                 os._exit(128 + number)
         elif self._pid and not (self._shared and number in _FROM_TERMINAL):
             self._send(number)
-            _signal.setitimer(_signal.ITIMER_REAL, GRACE)
+            if number in _ENDING:
+                _signal.setitimer(_signal.ITIMER_REAL, GRACE)
 
     def _expire(self, number: int, frame: object) -> None:
-        if not self._killed:
-            self._killed = True
-            self._send(_signal.SIGKILL)
-            _signal.setitimer(_signal.ITIMER_REAL, GRACE)
-        elif self.held.released:  # the child is gone, and whoever reads us does not read
-            os._exit(128 + self.signal)
+        if not self.signal:  # it is none of ours
+            self._send(number)
+            return
+        if self._waited and self.held.released and os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            os._exit(128 + self.signal)  # the child is gone, and whoever reads us does not read
+        self._waited = True
+        _signal.setitimer(_signal.ITIMER_REAL, GRACE)
 
 
 def _found(command: str) -> str:

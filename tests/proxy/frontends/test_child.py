@@ -76,13 +76,51 @@ def test_a_signal_reaches_all_that_the_command_started_and_what_came_is_shown(by
             time.sleep(0.01)
 
 
-def test_a_command_that_ignores_term_is_killed_after_a_grace(byref):
+def test_a_command_may_take_its_time_to_clean_up_and_what_it_says_comes_out(byref):
+    """As one that gives a lock back: it is not killed, and once it takes long, what it wrote is out before anybody kills us."""
     ready = byref.folder / "ready"
-    process = byref.start("run", "--", "sh", "-c", f"trap '' TERM; echo started; touch {ready}; while :; do sleep 1; done")
+    script = f"trap 'sleep 3; echo lock released; exit 4' TERM; seq 20000; touch {ready}; while :; do sleep 0.1; done"
+    process = byref.start("run", "--", "sh", "-c", script)
     wait_for(process, ready)
     process.terminate()
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (4, byref.bare("seq", "20000").stdout + b"lock released\n")
+    assert err.startswith(b"byref: the command goes on 2 s after signal 15") and err.count(b"byref: ") == 1
+
+
+def test_a_command_that_ignores_term_goes_on_as_it_would(byref):
+    ready, go = byref.folder / "ready", byref.folder / "go"
+    script = f"trap '' TERM; echo started; touch {ready}; while [ ! -e {go} ]; do sleep 0.05; done; echo done"
+    process = byref.start("run", "--", "sh", "-c", script)
+    wait_for(process, ready)
+    process.terminate()
+    assert os.read(process.stdout.fileno(), 100) == b"started\n", "GRACE is over"
+    go.touch()
     out, _ = process.communicate(timeout=30)
-    assert (process.returncode, out) == (143, b"started\n")
+    assert (process.returncode, out) == (0, b"done\n")
+
+
+def test_a_reader_that_does_not_read_holds_up_nobody_whose_command_has_ended(byref):
+    ready = byref.folder / "ready"
+    script = f"trap 'kill -9 $$' TERM; (sleep 1; touch {ready}) & while :; do seq 1000; done"
+    byref.env["BYREF_RUN_LIMIT"] = "1000"
+    process = byref.start("run", "--", "sh", "-c", script)
+    wait_for(process, ready)
+    process.terminate()
+    assert process.wait(timeout=30) == 143
+    process.stdout.close()
+    process.stderr.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM])
+def test_a_signal_that_only_tells_something_reaches_the_command(byref, number):
+    ready = byref.folder / "ready"
+    script = f"trap 'echo told; exit 9' {number.value}; echo before; touch {ready}; while :; do sleep 0.1; done"
+    process = byref.start("run", "--", "sh", "-c", script)
+    wait_for(process, ready)
+    process.send_signal(number)
+    out, _ = process.communicate(timeout=30)
+    assert (process.returncode, out) == (9, b"before\ntold\n")
 
 
 def test_a_command_that_handles_a_signal_keeps_its_own_exit_code(byref):
