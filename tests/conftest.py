@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from byref.proxy.session import Session
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # A search that finds something new each night belongs into `make soak`; a test that fails must fail again.
@@ -35,6 +37,13 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     monkeypatch.setenv("BYREF_MODELS", str(home / "models"))
     monkeypatch.setenv("COLUMNS", "80")  # what real tools print must not depend on the terminal
     return home
+
+
+@pytest.fixture(autouse=True)
+def time_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that names no timebox is not cut short: a machine that does much else may need more than the second that it is given."""
+    for asking in (Session.search, Session.similar):
+        monkeypatch.setitem(asking.__kwdefaults__, "timebox_ms", 60_000)
 
 
 @pytest.fixture(scope="session")

@@ -61,7 +61,8 @@ def _starting(found: Found) -> list[str]:
 
 
 def _cut(found: Found) -> list[str]:
-    return [one.name for one in found.layers if one.status == "aborted"]
+    """A layer that still works at a shorter box is not asked again: `stuck`, which longer boxes need not be."""
+    return [one.name for one in found.layers if one.status == "aborted" or one.note == "stuck"]
 
 
 def _point(box: int, found: Found, wanted: tuple[Hit, ...]) -> Point:

@@ -40,7 +40,10 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _read(held: Held) -> int:
-    """Takes stdin to its end. INT and TERM end it early, as they do for the command before us; returns 0, or 128 + N."""
+    """Takes stdin to its end. INT and TERM end it early, as they do for the command before us; returns 0, or 128 + N.
+
+    What stands in the pipe by then has come, too; one look takes it all.
+    """
     came: list[int] = []
     wake, end = os.pipe()
     os.set_blocking(end, False)
@@ -51,8 +54,10 @@ def _read(held: Held) -> int:
     poller = poll()
     for fd in (0, wake):
         poller.register(fd, POLLIN)
-    while not came:
-        if any(fd == 0 for fd, _ in poller.poll()):
+    last = False
+    while not last:
+        last = bool(came)
+        if any(fd == 0 for fd, _ in poller.poll(0 if last else None)):
             data = os.read(0, 1 << 16)
             if not data or not held.take(held.streams[0], data):
                 break

@@ -58,13 +58,13 @@ def test_a_layer_that_hangs_is_aborted_then_stuck_until_it_returns() -> None:
         return found(1)
 
     orchestrator = Orchestrator([Made("slow", hang), Made("quick", lambda *_: found(1, 2))], lambda *_: None)
-    answers = ask(orchestrator, 0.05)
+    answers = ask(orchestrator, 2.0)
     assert (answers["slow"].status, answers["quick"].status) == (ABORTED, RAN) and told[0].cancel.is_set()
     assert answers["slow"].contribution.hits == () and len(answers["quick"].contribution.hits) == 2
-    again = ask(orchestrator, 0.05)
+    again = ask(orchestrator)
     assert (again["slow"].status, again["slow"].note) == (SKIPPED, "stuck")
     go.set()
-    for _ in range(500):
+    for _ in range(6000):
         if ask(orchestrator)["slow"].status == RAN:
             break
         time.sleep(0.01)

@@ -24,8 +24,8 @@ def run(work: object = None) -> int:
         done.set()
 
     workers.start(note)
-    assert done.wait(10)
-    for _ in range(1000):  # until the thread waits again
+    assert done.wait(60)
+    for _ in range(60_000):  # until the thread waits again
         if workers._idle:
             break
         time.sleep(0.001)
@@ -33,8 +33,8 @@ def run(work: object = None) -> int:
 
 
 def test_a_thread_is_used_again_and_one_that_hangs_is_replaced() -> None:
-    first = run()
-    assert run() == first
+    ran = [run() for _ in range(workers.KEPT + 2)]  # one that another test left may come to wait meanwhile
+    assert len(set(ran)) < len(ran)
     go, began = Event(), []
     workers._idle.clear()
 
@@ -48,11 +48,11 @@ def test_a_thread_is_used_again_and_one_that_hangs_is_replaced() -> None:
 
 
 def test_many_at_once_all_run_and_only_some_stay() -> None:
-    barrier = threading.Barrier(workers.KEPT * 2 + 1, timeout=20)
+    barrier = threading.Barrier(workers.KEPT * 2 + 1, timeout=60)
     for _ in range(workers.KEPT * 2):
         workers.start(lambda: barrier.wait())
     barrier.wait()
-    for _ in range(200):
+    for _ in range(12_000):
         time.sleep(0.005)
         assert len(workers._idle) <= workers.KEPT
         if len(workers._idle) == workers.KEPT:
@@ -78,7 +78,7 @@ def test_turns_are_short_while_anybody_searches_and_then_as_before() -> None:
 
 def test_a_process_ends_while_a_thread_hangs() -> None:
     code = "import threading; from byref.layers import workers; workers.start(threading.Event().wait); print('over')"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "over\n"
 
 
@@ -92,7 +92,7 @@ def test_a_forked_process_has_threads_of_its_own_and_long_turns() -> None:
             try:
                 done = Event()
                 workers.start(done.set)
-                code = 0 if done.wait(10) and sys.getswitchinterval() == before and gc.isenabled() else 2
+                code = 0 if done.wait(60) and sys.getswitchinterval() == before and gc.isenabled() else 2
             finally:
                 os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -102,7 +102,7 @@ def test_a_layer_that_heeds_no_time_counts_until_it_was_left(session: byref.Sess
 
     indexes = session.gateway.indexes
     indexes.orchestrator(SCOPE).layers = (Stuck(),)
-    found = search(session.gateway.store, SCOPE, "worker 7", timebox_ms=50, indexes=indexes)
+    found = search(session.gateway.store, SCOPE, "worker 7", timebox_ms=500, indexes=indexes)
     assert found.timeline is not None and [one.note for one in found.layers] == ["still running"]
     (step,) = found.timeline.steps
     assert step.status == "aborted" and step.ended - step.began >= 20_000

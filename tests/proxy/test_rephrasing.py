@@ -135,7 +135,7 @@ def test_a_search_answers_in_time_though_the_model_does_not(monkeypatch: pytest.
     with byref.open("memory:", scope="here") as gateway, silent:
         session = gateway.session("a", scope="here")
         ref = session.capture(tool="Bash", output="the connection timed out\n", raw=True).ref
-        found = session.search("connection timed out", timebox_ms=300)
+        found = session.search("connection timed out", timebox_ms=2000)
         assert found.hits[0].ref == ref and "had not answered in time" in found.text
 
 

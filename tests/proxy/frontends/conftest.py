@@ -37,6 +37,8 @@ class Shell:
                      "PATH": f"{bin_folder}:{self.env.get('PATH', '')}"}
 
     def __call__(self, *words: str | bytes, data: bytes = b"", **env: str) -> Done:
+        """A search has time enough, whatever else the machine does."""
+        words += ("--timebox", "60000") if words[:1] in (("search",), ("similar",)) else ()
         return subprocess.run(
             [*PROGRAM, *words], input=data, capture_output=True, timeout=LIMIT, cwd=self.folder, env=self.env | env,
             start_new_session=True, check=False)
@@ -57,16 +59,21 @@ def byref(tmp_path: Path) -> Shell:
 
 
 class Daemons:
-    """Daemons in the home of a shell. echo: the command of one whose hooks answer what they were asked, late if the event says so."""
+    """Daemons in the home of a shell. echo: the command of one whose hooks answer what they were asked, late if the event says so.
+
+    It says `sleep SECONDS`, or `until FILE` is there.
+    """
 
     ECHO = """
-import sys, time
+import os, sys, time
 from byref.proxy import config
 from byref.proxy.frontends import hook, serve
 from byref.proxy.frontends.daemon import Daemon
 def answer(gateway, harness, event):
     if event.startswith(b"sleep "):
         time.sleep(float(event[6:]))
+    while event.startswith(b"until ") and not os.path.exists(event[6:]):
+        time.sleep(0.02)
     return b"%s of %s: %s" % (gateway.settings.profile.encode(), harness.encode(), event)
 lock = serve.take_lock(config.home_folder())
 sys.exit(0 if lock is None else Daemon(config.own_settings(), lock, None, 600, answer).run())

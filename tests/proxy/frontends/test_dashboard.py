@@ -225,7 +225,7 @@ def test_a_look_is_no_second_call_of_the_agent(server):
     shown = server.service.own.session("s", scope=SCOPE).capture(tool="shell", args={"command": "make"}, output=LONG)
     before = list(server.service.own.store.events())
     assert server.tcp("POST /web/api/fetch", {"scope": SCOPE, "ref": shown.ref}, Authorization=key)[0] == 200
-    status, found, _ = server.tcp("POST /web/api/search", {"scope": SCOPE, "query": "line 1500"}, Authorization=key)
+    status, found, _ = server.tcp("POST /web/api/search", {"scope": SCOPE, "query": "line 1500", "timebox_ms": 60_000}, Authorization=key)
     assert status == 200 and found["hits"] and {one["name"] for one in found["layers"]} >= {"text"}
     assert list(server.service.own.store.events()) == before
 
@@ -258,7 +258,7 @@ def test_a_search_takes_what_byref_search_takes_and_says_when_each_layer_was_thr
     key = server.key()
     server.service.own.session("s", scope=SCOPE).capture(tool="shell", args={"command": "make"}, output=LONG)
     asked = {"scope": SCOPE, "query": "line value 1500", "layers": ["text", "bm25"], "profile": "rrf", "emphasis": "recall",
-             "weights": {"line": 0}}
+             "weights": {"line": 0}, "timebox_ms": 60_000}
     status, found, _ = server.tcp("POST /web/api/search", asked, Authorization=key)
     assert status == 200 and found["hits"] and "weights line 0" in found["text"]
     assert {one["name"] for one in found["layers"]} == {"text", "bm25"} >= {step["layer"] for step in found["time"]["steps"]}

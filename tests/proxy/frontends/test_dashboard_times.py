@@ -78,12 +78,11 @@ def test_a_search_that_is_cut_in_the_longest_timebox_says_so(session: byref.Sess
 
 
 def test_a_search_that_is_done_at_once_is_asked_no_more_than_one_timebox_needs(session: byref.Session) -> None:
-    layer = Slow(0)
-    found: Any = measured(asking(session, layer), 10_000)
-    short = [point for point in found["points"] if point["timebox_ms"] <= SHORT]
-    assert layer.asked == 1 + RUNS * len(short) + len(found["points"]) - len(short)
-    last = found["points"][-1]
-    assert last | {"micros": 0} == {"timebox_ms": last["timebox_ms"], "micros": 0, "cut": [], "share": 10_000, "searched": 10_000}
+    whole, boxes = asking(session, Slow(0))(timebox_ms=60_000, k=10), []
+    found: Any = measured(lambda timebox_ms, **_: boxes.append(timebox_ms) or whole, 10_000)
+    assert boxes == [10_000, *[BOXES[0]] * RUNS] and BOXES[0] <= SHORT
+    (last,) = found["points"]
+    assert last | {"micros": 0} == {"timebox_ms": BOXES[0], "micros": 0, "cut": [], "share": 10_000, "searched": 10_000}
 
 
 def test_a_layer_that_still_loads_is_waited_for_and_else_said(session: byref.Session) -> None:

@@ -16,13 +16,24 @@ from byref.proxy import config
 from byref.proxy.frontends import hook
 
 LIMIT = 60
+IMPATIENT = f"""
+import sys
+hook = {{}}
+exec(open({hook.__file__!r}).read(), hook)
+hook["WAIT"] = 30
+hook["main"](sys.argv[1:])
+"""  # as little as a harness gives it, on a slow clock
 
 
 @pytest.fixture
 def run(daemon):
-    """One hook, as a harness starts it; it waits for long, unless a test says otherwise, since this machine may be busy."""
-    def start(event: bytes, *words: str, wait: str = "30", **env: str) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run([sys.executable, "-I", "-S", hook.__file__, "claude-code", "--wait", wait, *words], input=event,
+    """One hook, as a harness starts it; it waits for long, unless a test says otherwise, since this machine may be busy.
+
+    patient: it waits for a daemon that it starts; a hook with the time that a harness gives it does not.
+    """
+    def start(event: bytes, *words: str, wait: str = "30", patient: bool = True, **env: str) -> subprocess.CompletedProcess[bytes]:
+        program = [hook.__file__] if patient else ["-c", IMPATIENT]
+        return subprocess.run([sys.executable, "-I", "-S", *program, "claude-code", "--wait", wait, *words], input=event,
                               capture_output=True, timeout=LIMIT, env=daemon.byref.env | env, check=False)
     return start
 
@@ -46,7 +57,7 @@ def test_it_prints_what_the_daemon_answers(daemon, run):
 
 
 def test_without_a_daemon_it_says_nothing_and_logs_one_line(daemon, run):
-    assert said_nothing(run(b"x", wait="0.15"))
+    assert said_nothing(run(b"x"))
     line, = log(daemon)
     assert "hook claude-code: Absent: No such file or directory" in line
     assert oct((daemon.byref.home / "byref.log").stat().st_mode) == "0o100600"
@@ -58,7 +69,7 @@ def test_off_asks_nobody(daemon, run):
 
 
 def test_it_starts_the_daemon_that_is_absent_and_the_next_one_is_answered(daemon, run):
-    assert said_nothing(run(b"first", "--start", *daemon.echo, wait="0.15"))
+    assert said_nothing(run(b"first", "--start", *daemon.echo, patient=False))
     assert run(b"next", "--start", *daemon.echo).stdout == b"auto of claude-code: next"
     assert [line.partition("claude-code: ")[2].split(":")[0] for line in log(daemon)] == ["Absent"]
 
@@ -78,7 +89,7 @@ def test_many_at_once_start_one_daemon(daemon, run):
 
 
 def test_a_daemon_that_cannot_be_started_costs_a_line_and_no_more(daemon, run):
-    assert said_nothing(run(b"x", "--start", "/nonexistent/python", wait="0.15"))
+    assert said_nothing(run(b"x", "--start", "/nonexistent/python", patient=False))
     assert len(log(daemon)) == 1 and "FileNotFoundError" in log(daemon)[0]
 
 
@@ -105,7 +116,7 @@ def test_a_daemon_that_hangs_is_not_waited_for(daemon, run):
 
 def test_a_daemon_of_another_version_ends_and_the_next_one_is_ours(daemon, run):
     old = daemon.start(echo=True, version="0.0.1")
-    assert said_nothing(run(b"x", wait="5"))
+    assert said_nothing(run(b"x"))
     assert old.wait(LIMIT) == 0 and "another version" in log(daemon)[0]
     daemon.start(echo=True, version="0.0.1")
     assert run(b"x", "--start", *daemon.echo).stdout == b"auto of claude-code: x"

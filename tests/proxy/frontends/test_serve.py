@@ -42,19 +42,25 @@ def test_one_more_start_leaves_the_one_that_runs_as_it_is(daemon):
 
 
 def test_it_ends_when_idle(daemon):
-    running = daemon.start("--no-http", "--idle", "0.3")
-    assert running.wait(LIMIT) == 0 and not os.path.exists(daemon.socket)
+    done = daemon.byref("serve", "--no-http", "--idle", "0.3")  # nobody looks whether it is up: that might come too late
+    assert done.returncode == 0 and not os.path.exists(daemon.socket)
+    assert os.stat(daemon.byref.home / "daemon.lock").st_mtime == 0, "it came up"
 
 
 def test_what_is_in_flight_is_answered_before_it_ends(daemon):
     running = daemon.start(echo=True)
     answers = []
-    call = threading.Thread(target=lambda: answers.append(hook.call(daemon.socket, "POST /hooks/x", b"sleep 1", time.monotonic() + LIMIT)))
+    go = daemon.byref.folder / "go"
+    event = b"until " + os.fsencode(go)
+    call = threading.Thread(target=lambda: answers.append(hook.call(daemon.socket, "POST /hooks/x", event, time.monotonic() + LIMIT)))
     call.start()
     daemon.wait(lambda: daemon.about()["in_flight"] == 2)
     running.send_signal(signal.SIGTERM)
+    daemon.wait(lambda: not os.path.exists(daemon.socket))
+    assert running.poll() is None and answers == []
+    go.touch()
     call.join()
-    assert answers == [(200, b"auto of x: sleep 1")] and running.wait(LIMIT) == 0 and not os.path.exists(daemon.socket)
+    assert answers == [(200, b"auto of x: " + event)] and running.wait(LIMIT) == 0 and not os.path.exists(daemon.socket)
 
 
 def test_what_a_killed_one_left_is_in_nobodys_way(daemon):
@@ -65,7 +71,7 @@ def test_what_a_killed_one_left_is_in_nobodys_way(daemon):
 
 
 def test_it_ends_when_its_folder_is_gone(daemon):
-    running = daemon.start("--no-http", "--idle", "2")  # which is looked at twice a second
+    running = daemon.start("--no-http", "--idle", "6")  # which is looked at every second and a half
     os.unlink(daemon.socket)
     assert running.wait(LIMIT) == 0
 

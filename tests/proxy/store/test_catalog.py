@@ -203,19 +203,21 @@ def test_a_writer_that_takes_no_lock_is_waited_for_too(tmp_path: Path, monkeypat
     monkeypatch.setattr(catalog, "PATIENCE", 0.1)
     store = at(tmp_path / "s")
 
-    def hold(seconds: float) -> None:
+    def hold() -> None:
         db = sqlite3.connect(tmp_path / "s" / "catalog.db", isolation_level=None)
         db.execute("BEGIN IMMEDIATE")
         (tmp_path / "held").touch()
-        time.sleep(seconds)
+        while not (tmp_path / "told").exists():
+            time.sleep(0.01)
         db.execute("ROLLBACK")
         db.close()
 
-    process = start(lambda: hold(0.6))
+    process = start(hold)
     while not (tmp_path / "held").exists():
         time.sleep(0.01)
     with pytest.raises(StoreBusy):
         keep(store, b"x\n")
+    (tmp_path / "told").touch()
     finish(*process)
     keep(store, b"x\n")
     store.close()

@@ -126,21 +126,23 @@ def test_a_purge_claims_nothing_while_a_reader_keeps_the_journal(tmp_path: Path,
     store = at(tmp_path / "s")
     ref = secretive(store, b"small\n", call_id="1")
 
-    def read(seconds: float) -> None:
+    def read() -> None:
         db = sqlite3.connect(tmp_path / "s" / "catalog.db", isolation_level=None)
         db.execute("BEGIN")
         db.execute("SELECT count(*) FROM outputs").fetchall()
         (tmp_path / "reading").touch()
-        time.sleep(seconds)
+        while not (tmp_path / "told").exists():
+            time.sleep(0.01)
         db.close()
 
-    process = start(lambda: read(1.0))
+    process = start(read)
     while not (tmp_path / "reading").exists():
         time.sleep(0.01)
     with pytest.raises(StoreBusy, match="purge it again"):
         store.purge(SCOPE, ref)
     with pytest.raises(Evicted):
         store.resolve(SCOPE, ref)
+    (tmp_path / "told").touch()
     finish(*process)
     store.purge(SCOPE, ref)
     store.close()

@@ -100,8 +100,8 @@ def test_an_upstream_that_is_not_there_or_says_nothing_is_told_apart(behind) -> 
 
     async def test(front) -> None:
         found = await front.ask()
-        assert found.status == 504 and "said nothing for 0.05 s" in json.loads(found.body)["error"]["message"]
-    behind.talking(silent, test, limits=Limits(timeout=0.05, rate=1e6, attempts=1))
+        assert found.status == 504 and "said nothing for 0.5 s" in json.loads(found.body)["error"]["message"]
+    behind.talking(silent, test, limits=Limits(timeout=0.5, rate=1e6, attempts=1))
 
     async def run() -> None:
         async with behind.at("http://127.0.0.1:9") as front:

@@ -197,16 +197,14 @@ def test_statuses_errors_and_what_they_say_pass() -> None:
 
 
 def test_a_server_that_is_not_there_is_a_502_that_answers_the_request() -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{probe.getsockname()[1]}/mcp"
-
     async def test() -> None:
-        async with fronted(url) as client:
+        async with fronted(f"http://127.0.0.1:{taken.getsockname()[1]}/mcp") as client:
             answer = await asyncio.wait_for(client.ask(calling("report", "n-1")), LIMIT)
             assert answer.status == 502 and answer.json["id"] == "n-1" and answer.json["error"]["code"] == -32000
             assert "upstream could not be reached" in answer.json["error"]["message"]
-    asyncio.run(test())
+    with socket.socket() as taken:  # by nobody who listens
+        taken.bind(("127.0.0.1", 0))
+        asyncio.run(test())
 
 
 def test_a_stream_that_breaks_off_ends_in_an_error_for_the_request() -> None:
