@@ -378,4 +378,6 @@ class Store(Protocol):
     def verify(self) -> Verified:
         """Derives every hash again."""
     def usage(self) -> Usage: ...
+    def revision(self) -> tuple[int, int, int]:
+        """Outputs held, calls and events so far: other numbers after each capture, purge or event, by whomever. Takes microseconds."""
     def close(self) -> None: ...

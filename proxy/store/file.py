@@ -279,6 +279,11 @@ class FileStore:
         held, blobs, raw, files = map(number, self._catalog.read("SELECT outputs, blobs, raw, files FROM totals")[0])
         return Usage(held, blobs, files + self._catalog.size(), raw, self.max_bytes, self.max_age)
 
+    def revision(self) -> tuple[int, int, int]:
+        held, calls, events = map(number, self._catalog.read(
+            "SELECT outputs, (SELECT max(id) FROM calls), (SELECT max(id) FROM events) FROM totals")[0])
+        return held, calls, events
+
     def close(self) -> None:
         self._pending.clear()
         self._catalog.close()

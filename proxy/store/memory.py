@@ -377,6 +377,10 @@ class MemoryStore:
             raw = sum(map(len, self._blobs.values()))
             return Usage(len(self._outputs), len(self._blobs), self._held_bytes(), raw, self.max_bytes, self.max_age)
 
+    def revision(self) -> tuple[int, int, int]:
+        with self._lock:
+            return len(self._outputs), sum(self._ticks.values()), len(self._events)
+
     def close(self) -> None:
         with self._lock:
             self._closed = True

@@ -15,6 +15,7 @@ from byref.proxy.errors import ConfigError, Corrupt, Evicted, Expired
 from byref.proxy.intake import INLINE
 from byref.proxy.store import file, open_store
 from conformance.captures import SCOPE, Clock, Factory, capture, keep, log, noise, put, shell, stored
+from conformance.ledger import LedgerSuite
 from conformance.processes import finish, in_child, start
 from conformance.retention import RetentionSuite
 from conformance.store import StoreSuite
@@ -34,7 +35,7 @@ def all_of(store: Store, ref: str) -> list[object]:
             store.verify()]
 
 
-class TestFile(StoreSuite, RetentionSuite):
+class TestFile(StoreSuite, RetentionSuite, LedgerSuite):
     @pytest.fixture
     def factory(self, tmp_path: Path) -> Factory:
         def make(*, max_bytes: int = 1 << 30, max_age: float = 1e9, clock: Callable[[], float] = time.time) -> Store:

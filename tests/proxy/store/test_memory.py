@@ -10,6 +10,7 @@ from byref.proxy.contracts import Store
 from byref.proxy.errors import Corrupt, Unknown
 from byref.proxy.store import open_store
 from conformance.captures import SCOPE, Factory, keep
+from conformance.ledger import LedgerSuite
 from conformance.retention import RetentionSuite
 from conformance.store import StoreSuite
 
@@ -18,7 +19,7 @@ def memory(*, max_bytes: int = 1 << 30, max_age: float = 1e9, clock: Callable[[]
     return open_store("memory:", max_bytes=max_bytes, max_age=max_age, clock=clock)
 
 
-class TestMemory(StoreSuite, RetentionSuite):
+class TestMemory(StoreSuite, RetentionSuite, LedgerSuite):
     @pytest.fixture
     def factory(self) -> Factory:
         return memory
