@@ -12,8 +12,8 @@ from byref.filters.units import ANCHOR, Units
 ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-_])")
 GOES_ON, ALONE = 1, 2  # how a piece that starts no line stands: joined to the piece before it, or by itself
 _LONG = 300  # characters; a line beyond is cut into pieces, else nothing could be left out of one-line JSON
-# where a long line may be cut: after an escaped newline, a record's end, a sentence, a clause
-_CUTS = (re.compile(r"\\r?\\n|\\n"), re.compile(r"[}\]],? ?|; "), re.compile(r"[.!?] |, | \| "), re.compile(r"[ ,;|&>]"))
+# where a long line may be cut: after an escaped newline or a NUL, a record's end, a sentence, a clause
+_CUTS = (re.compile(r"\\r?\\n|\\n|\0"), re.compile(r"[}\]],? ?|; "), re.compile(r"[.!?] |, | \| "), re.compile(r"[ ,;|&>]"))
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from byref.proxy.contracts import Source
 
-SNIFFED = 8000  # bytes in which a NUL makes a part binary: the rule of git's xdl_mmfile
+SNIFFED = 8000  # bytes in which git's xdl_mmfile looks for a NUL; with one it is binary here if a view takes it for binary, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,15 @@ class Pieces:
     def _is_binary(self, i: int) -> bool:
         piece = self.pieces[i]
         if piece.part not in self._binary:
-            self._binary[piece.part] = b"\0" in piece.source.read(0, SNIFFED)
+            sample = piece.source.read(0, SNIFFED)
+            self._binary[piece.part] = b"\0" in sample and _no_text(to_text(sample))
         return self._binary[piece.part]
+
+
+def _no_text(sample: str) -> bool:
+    """Whether a view would take it for binary: names that end in NULs (`find -print0`), and a NUL in a log, are text."""
+    from byref.filters.shapes.binary import is_binary
+    return is_binary(sample)
 
 
 def _read(source: Source, start: int, end: int) -> bytes:

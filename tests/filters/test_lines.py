@@ -70,6 +70,11 @@ def test_a_long_line_is_cut_where_it_reads_best() -> None:
     assert all(piece.startswith('{"id"') for piece in split(records).texts)
 
 
+def test_names_that_end_in_nuls_stay_whole() -> None:
+    names = [f"src/package_{i}/module_{i * 7}.py" for i in range(200)]
+    assert [name for piece in split("\0".join(names)).texts for name in piece.split("\0") if name] == names
+
+
 def test_what_a_long_line_overwrote_is_gone_and_still_addressed() -> None:
     line = "progress " * 50 + "\r" + ", ".join(f"item {i}" for i in range(100))
     found = pieces(line + "\n")

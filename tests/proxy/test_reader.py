@@ -165,6 +165,14 @@ def test_a_cursor_is_enough_alone_and_no_other_text_is_one(session: byref.Sessio
             session.fetch(ref, cursor=wrong)
 
 
+def test_text_that_holds_nuls_is_text(session: byref.Session) -> None:
+    """As `find -print0`, `grep -z` and `git -z` write it, and a log whose disk was full: what a view shows as text can be read on."""
+    for data in (b"\0".join(b"src/module_%d/names.py" % i for i in range(900)), b"a line\n" * 100 + b"\0" * 9 + b"more of the log\n" * 900):
+        ref = put(session, data)
+        assert (page := session.fetch(ref)).text == data[:len(page.data)].decode() and not page.binary
+        assert session.fetch(ref, "b40-80").text == data[40:80].decode()
+
+
 def test_binary_says_what_it_is_and_comes_as_bytes_or_base64(session: byref.Session) -> None:
     data = b"\x89PNG\r\n\x1a\n\0" + bytes(range(256)) * 40
     ref = put(session, {"stdout": "text first\n", "image": data})
