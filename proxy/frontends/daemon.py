@@ -44,6 +44,7 @@ TICK = 5.0  # seconds between two looks at whether to end
 SWITCH = 0.001  # seconds after which a thread that computes lets the event loop in
 BUFFER = 1 << 20  # bytes read ahead of a body
 BACKLOG = 512
+TRIES, PAUSE = 5, 0.1  # for the port of the daemon before, which may still be ending; seconds in between
 LINE = 1 << 16  # bytes of a request's first line, and of a header: queries and tokens can be long
 
 
@@ -84,7 +85,8 @@ class Daemon:
         loop.set_exception_handler(lambda loop, context: _noted(service, context))
         await service.run(warm)
         app = application(service)
-        Dashboard(service).attach(app)
+        dashboard = Dashboard(service)
+        dashboard.attach(app)
         mcp = None if self.mcp is None else await self._offer(app, service, self.mcp)
         sites = await self._stand_before(app, service)
         runner = web.AppRunner(app, access_log=None, logger=server_log(), handle_signals=False, shutdown_timeout=DRAIN,
@@ -92,9 +94,7 @@ class Daemon:
         await runner.setup()
         try:
             if self.port is not None:
-                site = web.TCPSite(runner, "127.0.0.1", self.port, backlog=BACKLOG)
-                await site.start()
-                service.port = runner.addresses[0][1]
+                service.port = await self._bind(runner, self.port)
             listener = self._listen()
             await web.SockSite(runner, listener, backlog=BACKLOG).start()
             for number in (signal.SIGTERM, signal.SIGINT):
@@ -114,8 +114,9 @@ class Daemon:
                     self._look(service)
         finally:
             self._withdraw()
+            await dashboard.live.close()  # streams of clients that stay open would hold up the end
             if mcp is not None:
-                await mcp.close()  # streams of clients that stay open would hold up the end
+                await mcp.close()
             await runner.cleanup()
             for reverse in sites:
                 await reverse.close()
@@ -142,6 +143,25 @@ class Daemon:
             await site.open()
             site.attach(app)
         return sites
+
+    async def _bind(self, runner: web.AppRunner, port: int) -> int:
+        """The port that we listen on. Any that is free: that of the daemon before, so that a page of it which is open finds this one."""
+        if not port:
+            former = os.path.join(self.settings.home, "daemon.port")
+            for _ in range(TRIES):
+                try:
+                    await web.TCPSite(runner, "127.0.0.1", remembered(former), backlog=BACKLOG).start()
+                except OSError:  # it is another's, or still of the daemon before
+                    await asyncio.sleep(PAUSE)
+                    continue
+                remember(former, runner.addresses[0][1])
+                break
+            else:
+                await web.TCPSite(runner, "127.0.0.1", 0, backlog=BACKLOG).start()
+                remember(former, runner.addresses[0][1])
+        else:
+            await web.TCPSite(runner, "127.0.0.1", port, backlog=BACKLOG).start()
+        return int(runner.addresses[0][1])
 
     def _listen(self) -> socket.socket:
         folder, fresh = os.path.dirname(self.path), self.path + b"~"
@@ -214,6 +234,26 @@ def token(home: str) -> str:
             file.truncate()
             file.write(held + "\n")
     return held
+
+
+def remembered(path: str) -> int:
+    """The port of the daemon before; 0 for none."""
+    try:
+        with open(path, encoding="ascii") as file:
+            port = int(file.read(16))
+    except (OSError, ValueError):
+        return 0
+    return port if 1024 <= port < 1 << 16 else 0
+
+
+def remember(path: str, port: int) -> None:
+    """For the next daemon. Where it cannot be written, that one takes another port."""
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        with open(fd, "w", encoding="ascii") as file:
+            file.write(f"{port}\n")
+    except OSError:
+        pass
 
 
 def warm() -> None:

@@ -4,26 +4,27 @@
 |----------------------|---------------------------------------------------------------------------------------------|
 | GET /web/            | the page; GET /web/NAME a file of it. They hold nothing of a store, and need no key         |
 | POST /v1/dashboard   | over the Unix socket alone: a code for one entry, within `CODE` seconds                     |
-| POST /web/api/enter  | a key for that code                                                                         |
+| POST /web/api/enter  | a key for that code; greet, again: a new key for a page that was let in before              |
 | GET /web/api/...     | overview, outputs, output, savings, layers: see dashboard_data.py; times: dashboard_times.py |
-| POST /web/api/...    | fetch, search; measure: the same search in growing timeboxes                                |
+| GET /web/api/live    | what changed, as it does: see dashboard_live.py                                             |
+| POST /web/api/...    | fetch, search; measure: the same search in growing timeboxes; ticket: for a download        |
+| GET /web/api/raw     | for a ticket, once: the bytes of a part, as a file                                          |
 
 A key stands in `Authorization`, opens these routes alone, and holds for as long as the daemon lives. The code comes to the page behind
-the `#` of its URL, which no browser sends and no log holds; after one use it is worth nothing.
+the `#` of its URL, which no browser sends and no log holds; after one use it is worth nothing. dashboard_door.py has the rest.
 """
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import hmac
 import json
 import os
-import secrets
 import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import NamedTuple
 
 from aiohttp import web
 
@@ -33,22 +34,36 @@ from byref.proxy.errors import Invalid, StoreError
 from byref.proxy.frontends import bodies
 from byref.proxy.frontends import dashboard_data as data
 from byref.proxy.frontends import dashboard_times as times
+from byref.proxy.frontends.dashboard_door import Door
+from byref.proxy.frontends.dashboard_live import Live
 from byref.proxy.frontends.http import Refused, Service
 from byref.proxy.searching import Found, search
 
 FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "web")
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-CODE = 600.0  # seconds in which a code can be used
-KEYS = 64  # pages at once; the oldest key goes
 POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
 HEADERS = {
     "Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin"}
 PAGES = frozenset(("document", "iframe", "frame", "embed", "object"))  # what a browser asks for, in `Sec-Fetch-Dest`
-FRESH, SHARE = 4.0, 8.0  # a report stands for so many seconds, and for so many times what it took
+FRESH, SHARE = 10.0, 20.0  # a report of what has changed since stands for so many seconds, and for so many times what it took
+AGED = 600.0  # seconds for which a report of what has not changed stands: the last day moves on
 DAYS = (1, 7, 30)
 REPORTS = 32  # that are held, of so many projects and spans
-Body = Callable[[web.Request, bodies.Fields], Awaitable[Json]]
+Body = Callable[[web.Request, bodies.Fields], Awaitable[Json | web.StreamResponse]]
+
+
+class Held(NamedTuple):
+    """A report. at: when it was there, by the clock that only goes on; took: seconds; revision: of the store, before it began."""
+
+    at: float
+    took: float
+    report: Json
+    revision: tuple[int, ...]
+
+    def left(self, revision: tuple[int, ...]) -> float:
+        """For how many seconds more it stands, while the store is at that revision."""
+        return self.at + (AGED if self.revision == revision else max(FRESH, SHARE * self.took)) - time.monotonic()
 
 
 class Savings:
@@ -56,24 +71,26 @@ class Savings:
 
     def __init__(self, home: str) -> None:
         self._home = home
-        self._held: dict[tuple[int, str], tuple[float, float, Json]] = {}  # by days and scope: when, how long it took, what it said
-        self._running: dict[tuple[int, str], asyncio.Task[tuple[float, float, Json]]] = {}
+        self._held: dict[tuple[int, str], Held] = {}  # by days and scope
+        self._running: dict[tuple[int, str], asyncio.Task[Held]] = {}
 
-    async def of(self, days: int, scope: str = "") -> dict[str, Json]:
+    async def of(self, days: int, scope: str, revision: tuple[int, ...]) -> dict[str, Json]:
         """The report of the last days, 0 for all there are, of a scope or of all; `age` and `took` in seconds.
 
-        Raises `StoreError` where there is none.
+        revision: of the store now. One of an older revision stands for a while all the same: `again` says for how many seconds more, 0
+        where it is of this one. Raises `StoreError` where there is none.
         """
         held = self._held.get((days, scope))
-        if held is None or time.monotonic() - held[0] > max(FRESH, SHARE * held[1]):
+        if held is None or held.left(revision) <= 0:
             running = self._running.get((days, scope))
             if running is None or running.done():
-                running = self._running[days, scope] = asyncio.ensure_future(self._ask(days, scope))
+                running = self._running[days, scope] = asyncio.ensure_future(self._ask(days, scope, revision))
                 running.add_done_callback(lambda task: self._running.pop((days, scope), None))
             held = await asyncio.shield(running)
-        return {"age": time.monotonic() - held[0], "took": held[1], "report": held[2]}
+        again = 0.0 if held.revision == revision else max(held.left(revision), 1.0)
+        return {"age": time.monotonic() - held.at, "took": held.took, "again": again, "report": held.report}
 
-    async def _ask(self, days: int, scope: str) -> tuple[float, float, Json]:
+    async def _ask(self, days: int, scope: str, revision: tuple[int, ...]) -> Held:
         began = time.monotonic()
         command = [sys.executable, "-P", "-c", "from byref.proxy.frontends.cli import main; main()", "report", "--json", "--estimate"]
         environ = config.inherited() | {"BYREF_HOME": self._home} | ({"BYREF_SCOPE": scope} if scope else {})
@@ -88,18 +105,17 @@ class Savings:
         self._held.pop((days, scope), None)
         while len(self._held) >= REPORTS:
             del self._held[next(iter(self._held))]
-        self._held[days, scope] = now, now - began, found
-        return self._held[days, scope]
+        held = self._held[days, scope] = Held(now, now - began, found, revision)
+        return held
 
 
 class Dashboard:
     """The routes over a service. clock: seconds, for codes."""
 
     def __init__(self, service: Service, clock: Callable[[], float] = time.monotonic) -> None:
-        self.service, self._clock = service, clock
-        self.savings = Savings(service.settings.home)
-        self._codes: dict[str, float] = {}
-        self._keys: dict[str, None] = {}  # hashes of keys, so that comparing them tells nothing
+        self.service = service
+        self.savings, self.live = Savings(service.settings.home), Live(service)
+        self.door = Door(service.token, lambda: service.port, clock)
         self._files = dict(_files(FOLDER))
 
     def attach(self, app: web.Application) -> None:
@@ -109,9 +125,10 @@ class Dashboard:
         free[0].add_route("GET", self._moved)
         free[1].add_route("GET", partial(self._api, {
             "overview": self._overview, "outputs": self._outputs, "output": self._output, "savings": self._saved, "layers": self._layers,
-            "times": self._times}))
-        free[1].add_route("POST", partial(self._api, {"enter": self._enter, "fetch": self._fetch, "search": self._search,
-                                                     "measure": self._measure}))
+            "held": self._held, "times": self._times, "live": self._live, "raw": self._raw}))
+        free[1].add_route("POST", partial(self._api, {
+            "enter": self._enter, "greet": self._greet, "again": self._again, "fetch": self._fetch, "search": self._search,
+            "measure": self._measure, "ticket": self._ticket}))
         free[2].add_route("GET", self._file)
         self.service.free.update(free)
         app.on_response_prepare.append(partial(_apart, frozenset(free)))
@@ -123,29 +140,22 @@ class Dashboard:
             raise Refused(403, "over the Unix socket alone")
         if not self.service.port:
             raise Refused(409, "this daemon listens on no port; end it with `byref serve --stop`, and ask again")
-        now = self._clock()
-        self._codes = {code: until for code, until in self._codes.items() if until > now}
-        code = secrets.token_urlsafe(32)
-        self._codes[code] = now + CODE
-        return _json({"url": f"http://127.0.0.1:{self.service.port}/web/#{code}"})
+        return _json({"url": f"http://127.0.0.1:{self.service.port}/web/#{self.door.code()}"})
 
     async def _enter(self, request: web.Request, fields: bodies.Fields) -> Json:
-        until = self._codes.pop(fields.needed("code"), 0.0)
+        code = fields.needed("code")
         fields.done()
-        if until <= self._clock():
-            raise Refused(401, "this code was used, or is too old: run `byref dashboard` again")
-        key = secrets.token_urlsafe(32)
-        while len(self._keys) >= KEYS:
-            del self._keys[next(iter(self._keys))]
-        self._keys[_hash(key)] = None
-        return {"key": key}
+        return self.door.enter(code)
 
-    def _check(self, request: web.Request) -> None:
-        given = request.headers.get("Authorization", "").encode("utf-8", "replace")
-        name, _, key = given.partition(b" ")
-        own = hmac.compare_digest(given, f"Bearer {self.service.token}".encode())
-        if not own and (name != b"Bearer" or _hash(key.decode("utf-8", "replace")) not in self._keys):
-            raise Refused(401, "no key, or one of a daemon that has ended: run `byref dashboard` again")
+    async def _greet(self, request: web.Request, fields: bodies.Fields) -> Json:
+        name, nonce = fields.needed("name"), fields.needed("nonce")
+        fields.done()
+        return self.door.greet(name, nonce)
+
+    async def _again(self, request: web.Request, fields: bodies.Fields) -> Json:
+        name, nonce, proof = fields.needed("name"), fields.needed("nonce"), fields.needed("proof")
+        fields.done()
+        return self.door.again(name, nonce, proof)
 
     # what they see
 
@@ -166,10 +176,11 @@ class Dashboard:
         answer = routes.get(request.match_info["what"])
         if answer is None:
             return _json({"error": {"reason": "unknown", "message": "the dashboard has no such route"}}, 404)
-        if answer != self._enter:
-            self._check(request)
+        if answer not in (self._enter, self._greet, self._again, self._raw):  # these bring a code, a proof or a ticket
+            self.door.check(request.headers.get("Authorization", ""))
         fields = bodies.Fields(request.query) if request.method == "GET" else await bodies.head(request)
-        return _json(await answer(request, fields))
+        found = await answer(request, fields)
+        return found if isinstance(found, web.StreamResponse) else _json(found)
 
     async def _overview(self, request: web.Request, fields: bodies.Fields) -> Json:
         fields.done()
@@ -178,20 +189,54 @@ class Dashboard:
 
     async def _outputs(self, request: web.Request, fields: bodies.Fields) -> Json:
         scope, session, before = fields.needed("scope"), fields.optional("session"), fields.optional("before")
+        wanted = data.Wanted(fields.text("tool"), fields.text("shape"), fields.text("day"), fields.text("failed") == "1")
         fields.done()
-        return await self.service.run(lambda: data.outputs(self.service.own.store, scope, session, before))
+        return await self.service.run(lambda: data.outputs(self.service.own.store, scope, session, before, wanted))
 
     async def _output(self, request: web.Request, fields: bodies.Fields) -> Json:
         scope, ref = fields.needed("scope"), fields.needed("ref")
         fields.done()
         return await self.service.run(lambda: data.output(self.service.own.store, scope, ref))
 
+    async def _held(self, request: web.Request, fields: bodies.Fields) -> Json:
+        scope, ref = fields.needed("scope"), fields.needed("ref")
+        fields.done()
+        return await self.service.run(lambda: {"captured": self.service.own.store.resolve(scope, ref).captured})
+
+    async def _live(self, request: web.Request, fields: bodies.Fields) -> web.StreamResponse:
+        fields.done()
+        return await self.live.stream(request, HEADERS)
+
+    async def _ticket(self, request: web.Request, fields: bodies.Fields) -> Json:
+        what = fields.needed("scope"), fields.needed("ref"), fields.needed("part")
+        fields.done()
+        await self.service.run(lambda: data.part_of(self.service.own.store, *what))  # what is not there is said on the page
+        return {"url": f"api/raw?ticket={self.door.ticket(*what)}"}
+
+    async def _raw(self, request: web.Request, fields: bodies.Fields) -> web.StreamResponse:
+        what = self.door.redeem(fields.needed("ticket"))
+        fields.done()
+        store = self.service.own.store
+        part = await self.service.run(lambda: data.part_of(store, *what))
+        blocks = await self.service.run(lambda: iter(store.open(part.blob.digest).blocks()))
+        block = await self.service.run(lambda: next(blocks, b""))
+        media, name = data.as_file(what[1], part, block)
+        response = web.StreamResponse(headers=HEADERS | {
+            "Cache-Control": "no-store", "Content-Type": media, "Content-Length": str(part.blob.size),
+            "Content-Disposition": f'attachment; filename="{name}"'})
+        await response.prepare(request)
+        while block:
+            await response.write(block)
+            block = await self.service.run(lambda: next(blocks, b""))
+        return response
+
     async def _saved(self, request: web.Request, fields: bodies.Fields) -> Json:
         asked, scope = fields.text("days", "0"), fields.text("scope")
         fields.done()
         if "\0" in scope:
             raise Invalid("this is no project's name")
-        return await self.savings.of(next((days for days in DAYS if str(days) == asked), 0), scope)
+        revision = await self.service.run(self.service.own.store.revision)
+        return await self.savings.of(next((days for days in DAYS if str(days) == asked), 0), scope, revision)
 
     async def _layers(self, request: web.Request, fields: bodies.Fields) -> Json:
         scope = fields.needed("scope")
@@ -248,10 +293,6 @@ def _files(folder: str) -> list[tuple[str, tuple[bytes, str, str]]]:
                 mark = f'"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
                 found.append((os.path.relpath(path, folder).replace(os.sep, "/"), (content, kind, mark)))
     return found
-
-
-def _hash(key: str) -> str:
-    return hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=32).hexdigest()
 
 
 def _json(value: Json, status: int = 200) -> web.Response:

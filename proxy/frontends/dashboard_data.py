@@ -4,10 +4,17 @@ A person's look is no second call: nothing here is logged, so that the ledger st
 """
 from __future__ import annotations
 
+import calendar
 import json
+import math
+import mimetypes
+import re
+import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 from byref.filters.render import MARKER
+from byref.filters.shapes.binary import is_binary
 from byref.layers.orchestrator import known
 from byref.proxy.contracts import Capture, Gap, Json, Output, Part, Store
 from byref.proxy.errors import Invalid
@@ -20,9 +27,12 @@ from byref.proxy.searching import EMPHASES, PROFILES, Found
 from byref.proxy.signature import command_line
 
 PAGE = 50  # outputs of one page
+STEP, LOOKED = 500, 5000  # outputs that are looked at at a time, and for one page of those that are wanted
 COMMAND = 160  # characters of a command in a list
 CALLS = 20  # calls of one output whose views are shown, the newest
 TOKENS = 8000  # of a fetched page
+BYTES = "application/octet-stream"
+SAMPLE = 4096  # bytes that tell text from none
 ANSWER = 3000  # tokens of an answer of a search
 
 
@@ -43,11 +53,60 @@ def overview(store: Store) -> dict[str, Json]:
                   "max_bytes": usage.max_bytes, "max_age": usage.max_age}}
 
 
-def outputs(store: Store, scope: str, session: str | None, before: str | None, limit: int = PAGE) -> dict[str, Json]:
-    """A page of outputs, newest first. before: the `next` of the page before. Raises `Invalid` for another one."""
-    found = store.recent(scope, session=session or None, limit=limit, before=None if before is None else _place(before))
-    last = found[-1] if len(found) == limit else None
-    return {"outputs": [row(one) for one in found], "next": None if last is None else f"{last.captured!r}:{last.seq}"}
+class Wanted(NamedTuple):
+    """Which outputs a list shows: of a tool, of a shape, of a day (YYYY-MM-DD in UTC, as in `byref report`), that failed. Empty: all."""
+
+    tool: str = ""
+    shape: str = ""
+    day: str = ""
+    failed: bool = False
+
+    def takes(self, output: Output) -> bool:
+        """Whether an output is of that tool and shape, and failed where that is asked for."""
+        manifest = output.manifest
+        return (self.tool in ("", manifest.tool) and self.shape in ("", output.shape)
+                and not (self.failed and not manifest.is_error and not manifest.exit_code))
+
+    def span(self) -> tuple[float, float]:
+        """When the day begins and ends. Raises `Invalid` for what is no day."""
+        if not self.day:
+            return 0.0, math.inf
+        try:
+            start = calendar.timegm(time.strptime(self.day, "%Y-%m-%d"))
+        except ValueError:
+            raise Invalid("a day is written YYYY-MM-DD") from None
+        return float(start), float(start + 86400)
+
+
+def outputs(store: Store, scope: str, session: str | None, before: str | None, wanted: Wanted = Wanted(),  # noqa: B008
+            limit: int = PAGE) -> dict[str, Json]:
+    """A page of outputs, newest first. before: the `next` of the page before. Raises `Invalid` for another one.
+
+    It ends sooner than at its limit once `LOOKED` outputs were looked at: `back` then says when the oldest of them was captured.
+    """
+    start, end = wanted.span()
+    place = None if before is None else _place(before)
+    if place is None and end < math.inf:
+        place = end, 0
+    found: list[Output] = []
+    looked, last, step = 0, None, limit if wanted == Wanted() else STEP
+    while len(found) < limit and looked < LOOKED:
+        page = store.recent(scope, session=session or None, limit=step, before=place)
+        for one in page:
+            last = one
+            if one.captured < start:
+                break
+            if wanted.takes(one):
+                found.append(one)
+                if len(found) == limit:
+                    break
+        looked += len(page)
+        if len(page) < step or (last is not None and last.captured < start):
+            last = None if len(found) < limit else last
+            break
+        place = (page[-1].captured, page[-1].seq)
+    return {"outputs": [row(one) for one in found], "next": None if last is None else f"{last.captured!r}:{last.seq}",
+            "back": last.captured if last is not None and len(found) < limit else None}
 
 
 def _place(text: str) -> tuple[float, int]:
@@ -120,6 +179,29 @@ def pieces_of(text: str, gaps: list[Gap], part: Part) -> list[Json]:
     if at < len(text):
         found.append({"text": text[at:]})
     return found
+
+
+def part_of(store: Store, scope: str, ref: str, name: str) -> Part:
+    """A part of an output that is held. Raises what `fetch` raises."""
+    for part in store.resolve(scope, ref).manifest.parts:
+        if part.name == name:
+            return part
+    raise Invalid(f"{ref} has no part of this name")
+
+
+def as_file(ref: str, part: Part, sample: bytes) -> tuple[str, str]:
+    """Media type and name of a part as a file: the type that it was captured as, unless it says text and the first bytes are none.
+
+    The name: the ref, the part's own name where that is plain, and what files of the type are usually called.
+    """
+    media = part.media.lower()
+    none = media.startswith("text/") and is_binary(sample[:SAMPLE].decode("utf-8", "surrogateescape"))
+    if none or not re.fullmatch(r"[a-z0-9.+-]+/[a-z0-9.+-]+", media):
+        media = BYTES
+    name = re.sub(r"[^0-9A-Za-z._-]+", "-", part.name).strip("-.")[:60]
+    ending = {"text/plain": ".txt", BYTES: ".bin"}.get(media) or mimetypes.guess_extension(media) or ".bin"
+    named = f"{ref}-{name}" if name else ref
+    return f"{media}; charset=utf-8" if media.startswith("text/") else media, named if named.endswith(ending) else named + ending
 
 
 def _marks(head: str) -> list[Json]:

@@ -3,13 +3,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import threading
 import time
 
 import pytest
+from aiohttp import web
 
 from byref.proxy import config
 from byref.proxy.errors import ConfigError
+from byref.proxy.frontends import daemon as module
 from byref.proxy.frontends import hook, serve
 from byref.proxy.frontends.daemon import Daemon, token
 
@@ -34,6 +37,31 @@ def test_a_token_elsewhere_is_not_followed(tmp_path):
     (tmp_path / "daemon.token").symlink_to(tmp_path / "other")
     with pytest.raises(ConfigError):
         token(str(tmp_path))
+
+
+def test_the_port_is_that_of_the_daemon_before_while_it_is_free(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "PAUSE", 0.0)
+    home = tmp_path / "home"
+
+    async def once() -> int:
+        home.mkdir(exist_ok=True)
+        one = Daemon(config.load(environ={"BYREF_HOME": str(home)}), -1, 0, 600)
+        runner = web.AppRunner(web.Application())
+        await runner.setup()
+        try:
+            return await one._bind(runner, 0)
+        finally:
+            await runner.cleanup()
+    first = asyncio.run(once())
+    assert asyncio.run(once()) == first == module.remembered(str(home / "daemon.port"))
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", first))
+        other.listen()
+        second = asyncio.run(once())
+    assert second != first and asyncio.run(once()) == second
+    for odd in ("", "x", "-1", "80", "999999", "1" * 99):
+        (home / "daemon.port").write_text(odd)
+        assert module.remembered(str(home / "daemon.port")) == 0 and asyncio.run(once()) >= 1024
 
 
 def test_a_folder_of_another_user_holds_no_socket(tmp_path, monkeypatch):

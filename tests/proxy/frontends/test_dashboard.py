@@ -19,7 +19,8 @@ from aiohttp import web
 from byref.proxy import config
 from byref.proxy.errors import StoreError
 from byref.proxy.frontends import hook
-from byref.proxy.frontends.dashboard import CODE, FOLDER, Dashboard, Savings
+from byref.proxy.frontends.dashboard import FOLDER, FRESH, SHARE, Dashboard, Savings
+from byref.proxy.frontends.dashboard_door import CODE
 from byref.proxy.frontends.http import Service, application
 
 SCOPE, TOKEN = "1000:/home/me/project", "t" * 40
@@ -108,7 +109,8 @@ def test_a_code_that_lay_too_long_is_worth_nothing(server):
 @pytest.mark.parametrize("request_line", [
     "GET /web/api/overview", f"GET /web/api/outputs?scope={SCOPE}", f"GET /web/api/output?scope={SCOPE}&ref=r", "GET /web/api/savings",
     f"GET /web/api/layers?scope={SCOPE}", f"GET /web/api/times?scope={SCOPE}", "POST /web/api/fetch", "POST /web/api/search",
-    "POST /web/api/measure"])
+    "POST /web/api/measure", f"GET /web/api/held?scope={SCOPE}&ref=r", "GET /web/api/live", "POST /web/api/ticket",
+    "GET /web/api/raw?ticket=x"])
 def test_nothing_of_a_store_is_told_without_a_key(server, request_line):
     server.service.own.session("s", scope=SCOPE).capture(tool="shell", output="secret output")
     given = {"scope": SCOPE, "ref": "r", "query": "secret"} if request_line.startswith("POST") else None
@@ -220,6 +222,31 @@ def test_a_gap_is_opened_by_its_address(server):
     assert "".join(LONG.splitlines(keepends=True)[first - 1:last]).startswith(page["text"]) and page["exact"] and page["text"]
 
 
+def test_a_part_is_downloaded_once_for_a_ticket_with_its_name_and_type(server):
+    key, raw = server.key(), bytes(range(256)) * 9000
+    shown = server.service.own.session("s", scope=SCOPE).capture(
+        tool="shell", args={"command": "make"}, output={"stdout": LONG.encode(), "stderr": raw})
+    for part, content, media, name in (("stdout", LONG.encode(), "text/plain; charset=utf-8", "stdout.txt"),
+                                       ("stderr", raw, "application/octet-stream", "stderr.bin")):
+        status, found, _ = server.tcp("POST /web/api/ticket", {"scope": SCOPE, "ref": shown.ref, "part": part}, Authorization=key)
+        assert status == 200
+        status, body, headers = server.tcp(f"GET /web/{found['url']}")
+        assert (status, body, headers["Content-Type"]) == (200, content, media)
+        assert headers["Content-Disposition"] == f'attachment; filename="{shown.ref}-{name}"'
+        assert server.tcp(f"GET /web/{found['url']}")[0] == 401, "once"
+    for given, status in (({"ref": shown.ref, "part": "none"}, 400), ({"ref": "raaaaaaaaaa", "part": "stdout"}, 404)):
+        assert server.tcp("POST /web/api/ticket", {"scope": SCOPE, **given}, Authorization=key)[0] == status
+
+
+def test_whether_an_output_is_still_held_is_told(server):
+    key, session = server.key(), server.service.own.session("s", scope=SCOPE)
+    shown = session.capture(tool="shell", args={"command": "make"}, output=LONG)
+    assert server.tcp(f"GET /web/api/held?scope={SCOPE}&ref={shown.ref}", Authorization=key)[0] == 200
+    session.purge(shown.ref)
+    status, found, _ = server.tcp(f"GET /web/api/held?scope={SCOPE}&ref={shown.ref}", Authorization=key)
+    assert (status, found["error"]["reason"]) == (410, "evicted")
+
+
 def test_a_look_is_no_second_call_of_the_agent(server):
     key = server.key()
     shown = server.service.own.session("s", scope=SCOPE).capture(tool="shell", args={"command": "make"}, output=LONG)
@@ -241,7 +268,10 @@ def test_savings_are_those_of_byref_report(server):
     assert [total[name] for name in ("calls", "raw", "view", "fetched")] == [own.calls, own.raw, own.view, own.fetched]
     assert list(found["report"]["tools"]) == ["shell"] and own.fetched > 0
     again = server.tcp("GET /web/api/savings", Authorization=key)[1]
-    assert again["report"] == found["report"] and again["age"] >= found["age"], "one report stands for a while"
+    assert again["report"] == found["report"] and again["age"] >= found["age"] and again["again"] == 0, "nothing changed: it stands"
+    session.fetch(shown.ref, "L100-110")
+    later = server.tcp("GET /web/api/savings", Authorization=key)[1]
+    assert later["report"] == found["report"] and 0 < later["again"] <= max(FRESH, SHARE * later["took"]), "and for a while if it did"
 
 
 def test_savings_of_one_project_leave_the_others_out(server):
@@ -305,4 +335,4 @@ def test_a_daemon_without_a_port_says_so(server):
 def test_a_report_that_fails_says_why(tmp_path):
     (tmp_path / "config.toml").write_text("profile = 'none such'\n")
     with pytest.raises(StoreError, match=r"`byref report` failed: .*none such"):
-        asyncio.run(Savings(str(tmp_path)).of(0))
+        asyncio.run(Savings(str(tmp_path)).of(0, "", (0, 0, 0)))

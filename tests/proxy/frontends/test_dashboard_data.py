@@ -1,6 +1,7 @@
 """What the dashboard shows of a store: every output once, views with their gaps, and no gap that byref did not make."""
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -128,6 +129,59 @@ def test_an_output_that_is_too_old_says_so(gateway, clock):
     with pytest.raises(Expired):
         data.output(gateway.store, SCOPE, ref)
     assert data.overview(gateway.store)["scopes"] == []
+
+
+def test_outputs_are_narrowed_by_tool_shape_day_and_outcome_page_by_page(gateway, clock):
+    session = gateway.session("s", scope=SCOPE)
+    start = clock.now = 86400.0 * 20_000
+    for number in range(24):
+        session.capture(tool=("shell", "Read")[number % 2], args={"command": f"echo {number}"}, output=f"{number}\n", exit_code=number % 3)
+        clock.now += 3600 * 2  # two days
+
+    def commands(limit: int = 50, **wanted: Any) -> list[str]:
+        got, before = [], None
+        while True:
+            page: Any = data.outputs(gateway.store, SCOPE, None, before, data.Wanted(**wanted), limit)
+            got += [one["command"].removeprefix("echo ") for one in page["outputs"]]
+            before = page["next"]
+            if before is None:
+                return got
+
+    every = [str(number) for number in range(23, -1, -1)]
+    assert commands() == commands(5) == every
+    assert commands(tool="Read") == commands(5, tool="Read") == every[::2]
+    assert commands(failed=True) == [one for one in every if int(one) % 3]
+    assert commands(day="2024-10-04") == commands(5, day="2024-10-04") == every[12:] and commands(day="2024-10-05") == every[:12]
+    assert commands(day="2024-10-05", tool="shell", failed=True) == ["22", "20", "16", "14"]
+    assert commands(shape="none such") == commands(day="2024-10-06") == commands(day="1999-01-01") == []
+    assert time.gmtime(start)[:3] == (2024, 10, 4)
+    with pytest.raises(Invalid, match="YYYY-MM-DD"):
+        commands(day="4.10.2024")
+
+
+def test_a_page_of_few_among_many_ends_and_says_how_far_back_it_looked(gateway, monkeypatch):
+    monkeypatch.setattr(data, "LOOKED", 10)
+    monkeypatch.setattr(data, "STEP", 5)
+    session = gateway.session("s", scope=SCOPE)
+    for number in range(32):
+        session.capture(tool="shell" if number else "Read", args={"command": f"echo {number}"}, output=f"{number}\n")
+    pages, before = [], None
+    while True:
+        page: Any = data.outputs(gateway.store, SCOPE, None, before, data.Wanted(tool="Read"))
+        pages.append((len(page["outputs"]), page["back"] is not None))
+        before = page["next"]
+        if before is None:
+            break
+    assert pages == [(0, True), (0, True), (0, True), (1, False)]
+
+
+@pytest.mark.parametrize("media, sample, ending", [
+    ("text/plain", b"text", ".txt"), ("application/json", b"{}", ".json"), ("image/png", b"\x89PNG", ".png"), ("", b"x", ".bin"),
+    ("text/plain", bytes(range(32)), ".bin"), ('text/plain"\r\nX: y', b"x", ".bin"), ("text/x-none-such", b"x", ".bin")])
+def test_a_file_has_the_name_and_type_of_its_part(media, sample, ending):
+    kind, name = data.as_file("rabc", Part('std"out/\r\n..', media, Blob("b2:0", 1, 0)), sample)
+    assert name == "rabc-std-out" + ending and "\n" not in kind and '"' not in kind
+    assert data.as_file("rabc", Part("page.json", "application/json", Blob("b2:0", 1, 0)), b"{}")[1] == "rabc-page.json"
 
 
 @pytest.mark.parametrize("before", ["", "x", "1", "1:y", "nan:", ":"])
