@@ -241,11 +241,12 @@ def _terms(tokens: Sequence[str], weights: Mapping[str, int]) -> tuple[Term, ...
         if len(found) >= TERMS:
             break
         low = token.lower()
-        inside = pieces(token)
-        for piece in {low: None, **dict.fromkeys(inside)}:
+        wholes = _written(low)
+        inside = pieces(token if token.isascii() else wholes[-1])
+        for piece in dict.fromkeys((*wholes, *inside)):
             weight = weights.get(piece, weights.get(low, AS_IT_IS))
             form = piece.encode("utf-8", "surrogatepass")
-            whole = piece == low
+            whole = piece in wholes
             if not weight or (len(form) == 1 and len(tokens) > 1 and not form.isdigit()):
                 continue
             edged = form[0] < 128
@@ -256,6 +257,16 @@ def _terms(tokens: Sequence[str], weights: Mapping[str, int]) -> tuple[Term, ...
             found[stem] = bits | 1 << number, max(factor, 2 if whole and len(inside) > 1 else 1), edged, loose, max(most, weight)
     kept = list(found.items())[:TERMS]
     return tuple(Term(form, *rest) for form, rest in kept)
+
+
+def _written(word: str) -> tuple[str, ...]:
+    """The ways in which the same word is written, the composed one last: é is one character or two (Unicode NFC and NFD, as in names
+    of files on macOS), and looks the same."""
+    if word.isascii():
+        return (word,)
+    from unicodedata import normalize
+    composed = normalize("NFC", word)
+    return *dict.fromkeys(form for form in (word, normalize("NFD", word)) if form != composed), composed
 
 
 def pieces(token: str) -> list[str]:

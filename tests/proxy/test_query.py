@@ -1,8 +1,11 @@
 """What a search asks for, by the forms in which people and models write it."""
 from __future__ import annotations
 
+from unicodedata import normalize
+
 import pytest
 
+import byref
 from byref.proxy.errors import Invalid
 from byref.proxy.query import TERMS, parse, weighed
 
@@ -23,6 +26,19 @@ def forms(text: str) -> set[str]:
 ])
 def test_words_are_the_tokens_as_written_and_the_words_inside(text: str, wanted: set[str]) -> None:
     assert wanted <= forms(text)
+
+
+@pytest.mark.parametrize("word", ["café", "Ångström", "한국어", "がぎぐ", "tiếng"])
+def test_a_word_is_found_in_either_way_of_writing_its_characters(word: str) -> None:
+    """Names of files on macOS come decomposed, and an agent asks as it writes; or it asks with what it copied from there."""
+    composed, apart = normalize("NFC", word).lower(), normalize("NFD", word).lower()
+    assert composed != apart and {composed, apart} <= forms(composed) == forms(apart)
+    with byref.open("memory:") as gateway:
+        session = gateway.session("s")
+        for text in (composed, apart):
+            ref = session.capture(tool="shell", args={"command": f"ls {text}"}, output=f"a.txt\n{text}.txt\nb.txt\n" * 3).ref
+            for query in (composed, apart):
+                assert f"{text}.txt" in session.search(query, refs=[ref]).text
 
 
 def test_a_plural_stands_for_the_singular_too() -> None:
