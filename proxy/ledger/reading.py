@@ -21,18 +21,19 @@ from typing import BinaryIO
 from byref.proxy import discover
 from byref.proxy.contracts import Json
 from byref.proxy.errors import Invalid
+from byref.proxy.ledger import packed
 from byref.proxy.ledger.documents import Documents, Fault
 from byref.proxy.ledger.trajectories import Trajectory
 
-ENDINGS = (".jsonl", ".json", ".traj", ".ndjson", ".db")  # what is looked for in a folder
+ENDINGS = (".jsonl", ".json", ".traj", ".ndjson", ".eval", ".db")  # what is looked for in a folder, packed or not
 LOOKED, HEAD = 100, 1 << 22  # rows, and bytes of them, by which a format is told
 LARGEST = 1 << 29  # bytes of one line, characters of one document
 MOST = 20  # faults of a file that are told one by one
 _MARK = b"\xef\xbb\xbf"  # what Windows writes before UTF-8
 _DATABASE = b"SQLite format 3\0"
-_OTHERS = {b"\x1f\x8b": "compressed by gzip: unpack it first", b"(\xb5/\xfd": "compressed by zstd: unpack it first",
-           b"PK\x03\x04": "a zip archive: unpack it first",
+_OTHERS = {b"PK\x03\x04": "a zip archive in another file: unpack it first",
            b"\xff\xfe": "UTF-16: save it as UTF-8", b"\xfe\xff": "UTF-16: save it as UTF-8"}
+_TAR = 257  # where the magic of a tar archive stands
 Row = tuple[str, dict[str, Json]]
 Tell = Callable[[str], None]
 
@@ -40,11 +41,13 @@ Tell = Callable[[str], None]
 class Rows:
     """The objects of a file, each with where it stands. seen: shared by all files, so that what was copied into two counts once."""
 
-    def __init__(self, path: str, tell: Tell, seen: set[int], done: Callable[[int], None]) -> None:
-        self.path, self._tell, self._seen, self._done = path, tell, seen, done
+    def __init__(self, path: str, tell: Tell, seen: set[int], done: Callable[[int], None], member: str = "") -> None:
+        self.path = f"{path}:{member}" if member else path
+        self._place, self._member, self._tell, self._seen, self._done = path, member, tell, seen, done
         self._head: list[Row] = []
         self._at: list[int] = []  # bytes that were read when each of these was
-        self._size = self._given = self._told = 0  # bytes that were read; those that are told
+        self._size = self._given = self._told = 0  # bytes that were read, of a packed file as it is packed; those that are told
+        self._packed: BinaryIO | None = None
         self._odd: Counter[str] = Counter()
         self._formats: dict[str, ModuleType] = {}
         self._rest = self._read()
@@ -120,39 +123,57 @@ class Rows:
 
     def _read(self) -> Iterator[Row]:
         with ExitStack() as opened:
-            file: BinaryIO = opened.enter_context(open(self.path, "rb"))
+            file: BinaryIO = opened.enter_context(open(self._place, "rb"))
             if not file.seekable():  # a pipe, of which the beginning could not be read twice
                 pipe, file = file, opened.enter_context(TemporaryFile())
                 shutil.copyfileobj(pipe, file)
                 file.seek(0)
-            start = file.read(len(_DATABASE))
-            size = os.fstat(file.fileno()).st_size
-            if start == _DATABASE:
-                yield from _database(self.path)
-                self._passed(size)
+            try:
+                inner = packed.member(file, self._member) if self._member else packed.unpacked(file)
+            except packed.DAMAGED as fault:
+                self.tell(f"{self.path}: {fault}")
                 return
-            for sign, what in _OTHERS.items():
-                if start.startswith(sign):
-                    self.tell(f"{self.path}: {what}")
-                    return
-            skipped = len(_MARK) if start.startswith(_MARK) else 0
+            self._packed = file if inner else None
+            yield from self._plain(inner or file)
+            if inner and inner.fault:
+                self.tell(f"{self.path}: its packed data is damaged or cut ({inner.fault}); what stands before that was read")
+
+    def _plain(self, file: BinaryIO) -> Iterator[Row]:
+        start = file.read(_TAR + 5)
+        if start.startswith(_DATABASE):
+            if self._packed:
+                self.tell(f"{self.path}: a database that is packed: unpack it first")
+                return
+            size = os.fstat(file.fileno()).st_size
+            yield from _database(self.path)
+            self._passed(size)
+            return
+        what = next((what for sign, what in _OTHERS.items() if start.startswith(sign)), "")
+        if start[_TAR:].startswith(b"ustar"):
+            what = "a tar archive: unpack it first"
+        elif self._packed and start.startswith(packed.MAGIC):
+            what = f"packed twice: unpack {'the archive' if self._member else 'it'} first"
+        if what:
+            self.tell(f"{self.path}: {what}")
+            return
+        skipped = len(_MARK) if start.startswith(_MARK) else 0
+        file.seek(skipped)
+        start = b" "
+        while start and not start.strip():
+            start = file.readline(HEAD)
+        lines = start.strip()[:1] not in (b"{", b"[")
+        if not lines:
+            long = len(start) == HEAD and not start.endswith(b"\n")
+            lines = start.lstrip().startswith(b"{") if long else _value(start) is not None
+        file.seek(skipped)
+        if not lines and not (yield from self._stream(Documents(file, LARGEST, self._passed))):
             file.seek(skipped)
-            start = b" "
-            while start and not start.strip():
-                start = file.readline(HEAD)
-            lines = start.strip()[:1] not in (b"{", b"[")
-            if not lines:
-                long = len(start) == HEAD and not start.endswith(b"\n")
-                lines = start.lstrip().startswith(b"{") if long else _value(start) is not None
-            file.seek(skipped)
-            if not lines and not (yield from self._stream(Documents(file, LARGEST, self._passed))):
-                file.seek(skipped)
-                lines = True
-            if lines:
-                yield from self._lines(_lines_of(file))
+            lines = True
+        if lines:
+            yield from self._lines(_lines_of(file))
 
     def _passed(self, size: int) -> None:
-        self._size += size
+        self._size = self._packed.tell() if self._packed else self._size + size
 
     def _stream(self, documents: Documents) -> Generator[Row, None, bool]:
         """Documents one after another. False where the first is none, but those of the next lines may be some."""
@@ -175,7 +196,7 @@ class Rows:
     def _lines(self, lines: Iterable[bytes]) -> Iterator[Row]:
         number, beyond = 1, False  # beyond: in the middle of a line that is too long
         for line in lines:
-            self._size += len(line)
+            self._passed(len(line))
             ended, where = line.endswith(b"\n"), f"{self.path}:{number}"
             number += ended
             if beyond or len(line) > LARGEST:
@@ -263,8 +284,27 @@ def formats() -> dict[str, ModuleType]:
 
 
 def read_file(path: str, tell: Tell, seen: set[int] | None = None, done: Callable[[int], None] = lambda size: None) -> Iterator[Trajectory]:
-    """The sessions of one file, in order. tell takes a line for each thing that could not be read; done, bytes as they are read."""
-    rows = Rows(path, tell, set() if seen is None else seen, done)
+    """The sessions of one file, in order; of an archive those of each file in it. tell takes a line for each thing that could not be read;
+    done, bytes as they are read.
+    """
+    seen = set() if seen is None else seen
+    try:
+        members = packed.inside(path)
+    except packed.DAMAGED as fault:
+        tell(f"{path}: a zip archive that is damaged or cut: {fault}")
+        return
+    if members is None:
+        yield from _sessions(Rows(path, tell, seen, done))
+        return
+    meant = [name for name in members if _recording(name)]
+    if not meant:
+        tell(f"{path}: a zip archive without a recording: a file's name is to end in {', '.join(ENDINGS)}")
+    for name in meant:
+        yield from _sessions(Rows(path, tell, seen, done, name))
+
+
+def _sessions(rows: Rows) -> Iterator[Trajectory]:
+    path, tell = rows.path, rows.tell
     try:
         head = rows.head()
         if not head:
@@ -286,6 +326,12 @@ def read_file(path: str, tell: Tell, seen: set[int] | None = None, done: Callabl
         rows.end()
 
 
+def _recording(name: str) -> bool:
+    """Whether a file's name is one of a recording, packed or not."""
+    bare = next((name.removesuffix(one) for one in packed.SUFFIXES if name.endswith(one)), name)
+    return bare.endswith(ENDINGS)
+
+
 def files(paths: Iterable[str]) -> list[str]:
     """The files that are meant: each path, and of a folder all below it that could be a recording, by age, so that what was copied from one
     into another counts where it stood first. Each once.
@@ -295,7 +341,7 @@ def files(paths: Iterable[str]) -> list[str]:
         if not os.path.isdir(path):
             found.setdefault(os.path.realpath(path), path)
             continue
-        held = [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names if name.endswith(ENDINGS)]
+        held = [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names if _recording(name)]
         for name in sorted(held, key=lambda name: (_age(name), name)):
             found.setdefault(os.path.realpath(name), name)
     return list(found.values())

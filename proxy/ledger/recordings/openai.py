@@ -98,6 +98,8 @@ def _answer(transcript: Transcript, message: dict[str, Json], tell: Callable[[st
             transcript.called(word(call, "id"), word(function, "name"), arguments(function.get("arguments")))
         elif isinstance(custom, dict):
             transcript.called(word(call, "id"), word(custom, "name"), custom.get("input"))
+        elif name := word(call, "function", "name"):  # as many programs keep it: Inspect, tau-bench, AgentDojo
+            transcript.called(word(call, "id"), name, arguments(call.get("arguments", call.get("args"))))
         else:
             tell("a call with neither `function` nor `custom` is not read")
     function = message.get("function_call")
