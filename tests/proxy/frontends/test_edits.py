@@ -71,10 +71,11 @@ def test_what_is_no_json_is_told_and_not_touched(text: str) -> None:
 
 
 JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(),
-                    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
+                    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(), inner, max_size=5), max_leaves=15)
+OBJECTS = st.dictionaries(st.text(), JSON, max_size=8)  # most of the time goes into drawing them: form counts here, and not size
 
 
-@given(st.dictionaries(st.text(), JSON), st.sampled_from([None, 1, 2, 4, "\t"]))
+@given(OBJECTS, st.sampled_from([None, 1, 2, 4, "\t"]))
 def test_any_settings_survive_the_way_in_and_out(held: dict[str, Any], indent: int | str | None) -> None:
     before = json.dumps(held, indent=indent, ensure_ascii=False)
     if any(not isinstance(held.get(key, {}), dict) for key in ADDED):
@@ -124,7 +125,7 @@ def test_what_a_change_made_and_what_stood_there_before_lead_back() -> None:
     assert text.count(new) == 1 and text.replace(new, old) == SERVERS
 
 
-@given(st.dictionaries(st.text(), JSON), st.dictionaries(st.text(), JSON), st.sampled_from([None, 2, "\t"]))
+@given(OBJECTS, OBJECTS, st.sampled_from([None, 2, "\t"]))
 def test_any_values_become_any_others(before: dict[str, Any], after: dict[str, Any], indent: int | str | None) -> None:
     text = json.dumps({"a": {"b": before}, "c": [1]}, indent=indent)
     values = {**{key: None for key in before if key not in after}, **{key: value for key, value in after.items() if value is not None}}
