@@ -36,7 +36,7 @@ class Plan:
 
 PLANS = {name: Plan(threshold, cap) for name, (threshold, cap) in weights.PROFILES.items()}
 _IDENTIFIERS = frozenset({"camel", "dotted", "name"})  # what is named so is meant, where it stands in few lines
-_PLACES = 3
+_PLACES, _MOST, _FEW = 3, 12, 48  # in so many of any output, at most in so many, and in one line of so many between
 _WORDS = 6  # terms that a gap hides at least; its marker costs about as many tokens
 _LONG = 300  # characters of a unit from which its size weighs no more: a row, a piece of a line
 _NAME = 160  # characters of a name: what is longer is content
@@ -109,15 +109,19 @@ def _scores(rows: list[list[str]], lines: Counter[str], worth: dict[str, int], a
             share[term] = 4 * value // sharers(often)
     named = list(lines.keys() & asked[0] | lines.keys() & task[0])
     sought = words_of(call.intent)[0] if call.intent else frozenset()
+    few = max(_PLACES, min(_MOST, len(rows) // _FEW))
+    first: dict[str, int] = {}  # what is named and stands in more lines is sought in the first of a long output
     for term, form in zip(named, forms_of(named), strict=True):
         if form or term in sought:
-            told = term in sought or (form in _IDENTIFIERS and lines[term] <= _PLACES)
+            told = term in sought or (form in _IDENTIFIERS and lines[term] <= few)
+            if not told and few > _PLACES and form in _IDENTIFIERS:
+                first[term] = weights.SOUGHT
             share[term] = (weights.SOUGHT if told else weights.NAMED) * 4 // sharers(lines[term])
     given = asked[0] | task[0]
     for term in worth:
         if "." in term and not given.isdisjoint(parts := term.split(".")) and _names_identifier(parts, given):
-            share[term] = (weights.SOUGHT if lines[term] <= _PLACES else weights.NAMED) * 4 // sharers(lines[term])
-    everywhere, here = share.__getitem__, {term: value + share[term] for term, value in worth.items()}.pop
+            share[term] = (weights.SOUGHT if lines[term] <= few else weights.NAMED) * 4 // sharers(lines[term])
+    everywhere, here = share.__getitem__, (first | {term: value + share[term] for term, value in worth.items()}).pop
     scores = [sum(map(here, row, map(everywhere, row))) for row in rows]
     if any(units.worth):
         scores = [score + 4 * base for score, base in zip(scores, units.worth, strict=True)]

@@ -25,6 +25,11 @@ _DEFINES = frozenset({
 _OPENING = frozenset(word[0] for word in _DEFINES)
 _DEFINED = re.compile(r"(?:(?:export|default|public|private|protected|static|abstract|async|pub|pub\(crate\)|final|override)\s+)*"
                       r"(?:class|def|function|func|fn|interface|struct|enum|trait|impl|module)\s+(\w+)")
+_TESTS = re.compile(r"(?:^|[\s/\\\"'])(?:(?:test|spec)s?[_-][\w.-]*\.\w+|(?:[\w.-]*[_.-])?(?:test|spec)s?\.\w+|\w+(?:Test|Spec)s?\.\w+)"
+                    r"(?=$|[\s\"':;|>])")  # a file of tests, by its name
+_NAMES = 4000  # characters of a command line that is searched for it
+_LAST = 10  # lines at the end of such a file
+_SIGNATURE = 24  # lines of a signature, at most
 
 
 class Code:
@@ -53,6 +58,8 @@ class Code:
         units, code = _cut(text)
         units.worth = _worth(code, [t.strip() for t in code] if units.heads else units.keys, call)
         units.strictness = 0 if narrowed(call) or call.tool.lower() in _EDITORS else 100
+        if units.strictness and any(map(_TESTS.search, _files(call))):
+            _next_test(units)
         if call.is_error or call.exit_code:  # a read that failed, or a command that did more than read
             mark(units, suspects(units.texts))
         return units
@@ -79,6 +86,8 @@ def _worth(texts: list[str], keys: list[str], call: Call) -> list[int]:
         if key[:1] in _OPENING and key.split(None, 1)[0] in _DEFINES:
             worth[i] = weights.DEFINITION
             found = _DEFINED.match(key)
+            if found and key[-1] in "(,":
+                _signature(keys, i, worth)
             if found:
                 within[i] = _inside(found[1], call)
     if not any(within.values()):
@@ -95,6 +104,28 @@ def _worth(texts: list[str], keys: list[str], call: Call) -> list[int]:
         if i in within:
             nested.append((indent, within[i]))
     return worth
+
+
+def _signature(keys: list[str], first: int, worth: list[int]) -> None:
+    """What a definition takes stands with its first line, where that goes on over several."""
+    deep = 0
+    for i in range(first, min(len(keys), first + _SIGNATURE)):
+        worth[i] = worth[i] or weights.DEFINITION - 1
+        deep += keys[i].count("(") - keys[i].count(")")
+        if deep <= 0:
+            return
+
+
+def _files(call: Call) -> list[str]:
+    """What may name the files that a call reads: its command line, and short arguments."""
+    held = call.arguments.values() if isinstance(call.arguments, dict) else [call.arguments]
+    return [value for value in held if isinstance(value, str) and len(value) < _NAMES]
+
+
+def _next_test(units: Units) -> None:
+    """The end of a file of tests is where the next one goes: of its last lines 30 % are edited later, of all 3 to 6."""
+    for i in [i for i in range(len(units.keys) - 1, -1, -1) if len(units.keys[i]) > 2][:_LAST]:
+        units.worth[i] = max(units.worth[i], weights.DEFINITION)
 
 
 def _inside(name: str, call: Call) -> int:

@@ -97,6 +97,19 @@ def test_an_identifier_of_the_task_is_meant_where_it_is_a_part_of_a_dotted_name_
         assert (150 in standing(units(rows), Call("Read", {"file_path": "x.py"}, 0, task=task), plan=plan)) is yes, task
 
 
+def test_an_identifier_of_the_task_is_sought_in_more_lines_of_a_longer_output() -> None:
+    at = range(100, 1100, 166)
+    rows = [f"    {('seen', 'kept', 'told')[i % 3]}_{i % 7} = another(value_{i}, 'of page {i}')" for i in range(1100)]
+    for i in at:
+        rows[i] = f"        if row.garden_id != harbour_{i}.place:"
+    call = Call("Read", {"file_path": "harbour.py"}, 0, task="mend garden_id in harbour.py")
+    assert set(at) <= set(standing(units(rows), call))
+    for i in range(5, 1100, 40):  # in every fortieth line it is a name like others, but where it begins is shown
+        rows[i] = f"        if row.garden_id != harbour_{i}.place:"
+    kept = standing(units([row.replace("row.", "row ") for row in rows]), call)
+    assert 5 in kept and not set(range(5, 1100, 40)) <= set(kept)
+
+
 def test_lines_shown_before_collapse_only_where_the_context_is_proven() -> None:
     known = frozenset(ROWS[100:200])
     rows = [f"{row} {i}" if not 100 <= i < 200 else row for i, row in enumerate(ROWS[:300])]

@@ -95,6 +95,22 @@ def test_definitions_stand_before_their_bodies() -> None:
     assert sum(line.startswith("def ") for line in standing) * 3 > len(standing) > 2, "of thirteen lines one is a definition"
 
 
+def test_what_a_definition_takes_stands_with_its_first_line() -> None:
+    takes = [f"    {name}: Optional[int] = None," for name in ("width", "height", "depth", "weight", "colour", "finish")]
+    body = "".join(f"def pack_{i}(\n" + "\n".join(takes) + "\n) -> int:\n" + "    total = total + total\n" * 40 for i in range(12))
+    worth = SHAPE.units(body, Call("Read", {"file_path": "box.py"})).worth
+    assert all(worth[1:8]) and not any(worth[8:48])
+
+
+@pytest.mark.parametrize(("name", "yes"), [
+    ("tests/test_box.py", True), ("box_test.go", True), ("src/Box.spec.ts", True), ("BoxTest.java", True), ("tests.py", True),
+    ("latest.py", False), ("tests/helpers.py", False), ("test_data/box.py", False)])
+def test_the_end_of_a_file_of_tests_is_where_the_next_one_goes(name: str, yes: bool) -> None:
+    body = "".join(f"def probe_{i}():\n" + "    total = total + total\n" * 5 for i in range(60))
+    for call in (Call("Read", {"file_path": name}), Call("Bash", {"command": f"cat {name}"})):
+        assert all(SHAPE.units(body, call).worth[-6:]) is yes
+
+
 @pytest.mark.parametrize(("call", "text"), [
     (Call("Read", {"file_path": "a.txt"}), "anything"), (Call("str_replace_editor", {"command": "view"}), "anything"),
     (Call("Bash", {"command": "cat a.py"}), "x = 1\ny = 2\n"), (Call("x"), "".join(f"{i}\tline\n" for i in range(1, 30))),
