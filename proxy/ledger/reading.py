@@ -28,6 +28,7 @@ from byref.proxy.ledger.trajectories import Trajectory
 ENDINGS = (".jsonl", ".json", ".traj", ".ndjson", ".eval", ".db")  # what is looked for in a folder, packed or not
 LOOKED, HEAD = 100, 1 << 22  # rows, and bytes of them, by which a format is told
 LARGEST = 1 << 29  # bytes of one line, characters of one document
+_KEYS = 8  # keys of an object of no format that are named
 MOST = 20  # faults of a file that are told one by one
 _MARK = b"\xef\xbb\xbf"  # what Windows writes before UTF-8
 _DATABASE = b"SQLite format 3\0"
@@ -288,22 +289,23 @@ def read_file(path: str, tell: Tell, seen: set[int] | None = None, done: Callabl
     done, bytes as they are read.
     """
     seen = set() if seen is None else seen
+    own = set[str]()
     try:
         members = packed.inside(path)
     except packed.DAMAGED as fault:
         tell(f"{path}: a zip archive that is damaged or cut: {fault}")
         return
     if members is None:
-        yield from _sessions(Rows(path, tell, seen, done))
+        yield from _sessions(Rows(path, tell, seen, done), own)
         return
     meant = [name for name in members if _recording(name)]
     if not meant:
         tell(f"{path}: a zip archive without a recording: a file's name is to end in {', '.join(ENDINGS)}")
     for name in meant:
-        yield from _sessions(Rows(path, tell, seen, done, name))
+        yield from _sessions(Rows(path, tell, seen, done, name), own)
 
 
-def _sessions(rows: Rows) -> Iterator[Trajectory]:
+def _sessions(rows: Rows, own: set[str]) -> Iterator[Trajectory]:
     path, tell = rows.path, rows.tell
     try:
         head = rows.head()
@@ -313,9 +315,10 @@ def _sessions(rows: Rows) -> Iterator[Trajectory]:
             return
         found = next((module for module in formats().values() if any(module.fits(row) for _, row in head)), None)
         if found is None:
-            tell(f"{path}: no format that is known here; there are {', '.join(formats())}")
+            keys = ", ".join(map(repr, list(head[0][1])[:_KEYS])) or "nothing"
+            tell(f"{path}: no format that is known here: its first object holds {keys}. There are {', '.join(formats())}")
             return
-        yield from found.sessions(rows)
+        yield from _once(found.sessions(rows), rows, own)
     except OSError as fault:
         tell(f"{path}: {fault.strerror or fault}")
     except Invalid as fault:
@@ -324,6 +327,21 @@ def _sessions(rows: Rows) -> Iterator[Trajectory]:
         tell(f"{path}: nested too deeply; what stands before it was read")
     finally:
         rows.end()
+
+
+def _once(sessions: Iterable[Trajectory], rows: Rows, own: set[str]) -> Iterator[Trajectory]:
+    """Those that stood in no other file before, call by call. own: keys of those of this file."""
+    copies = 0
+    for one in sessions:
+        name = "" if rows.path in one.id else one.id
+        key = f"session {hash((name, one.task, *((turn.tool, turn.output, turn.next_action) for turn in one.turns)))}"
+        if one.turns and key not in own and not rows.first(key):
+            copies += 1
+            continue
+        own.add(key)
+        yield one
+    if copies:
+        rows.tell(f"{rows.path}: {copies} session{'s that stand' if copies > 1 else ' that stands'} in another file, too: counted there")
 
 
 def _recording(name: str) -> bool:

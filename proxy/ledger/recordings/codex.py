@@ -1,7 +1,7 @@
 """Codex: `sessions/**/rollout-*.jsonl`, an item of the Responses API a line, in older files without its envelope.
 
 A resumed session goes on in its file. A forked one has a file of its own, into which many versions copy what came before: that counts
-once. A sub-agent has a file of its own, too.
+once, and so does what an older copy of the file holds. A sub-agent has a file of its own, too.
 """
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def sessions(rows: Rows) -> Iterator[Trajectory]:
             if begun:  # of the session that this one was forked from
                 fork = True
                 continue
-            begun, fork, transcript.id = True, "forked_from_id" in held, word(held, "id") or rows.path
+            begun, transcript.id = True, word(held, "id") or rows.path
+            fork = "forked_from_id" in held or not rows.first(f"rollout {transcript.id}")  # the second: an older copy of this file was read
             base = transcript.system = len(word(held, "instructions") or text_of(held.get("base_instructions")))
         elif kind == "turn_context":
             transcript.model = transcript.model or word(held, "model")

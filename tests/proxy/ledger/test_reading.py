@@ -205,6 +205,23 @@ def test_a_folder_of_all_formats_is_read_and_what_is_none_is_told(tmp_path: Path
     assert sorted(Path(fault.partition(": ")[0]).name for fault in told) == ["cut.traj", "notes.jsonl:1", "settings.json"]
 
 
+@pytest.mark.parametrize("name", ["claude_code.jsonl", "codex.jsonl", "chat.json", "own.jsonl"])
+def test_a_session_under_two_names_counts_once(tmp_path: Path, name: str) -> None:
+    call = {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "sh", "arguments": "{}"}}]}
+    chat = [{"role": "user", "content": "look"}, call, {"role": "tool", "tool_call_id": "c", "content": "out"}]
+    made = {"chat.json": json.dumps(chat), "own.jsonl": (json.dumps(ROW) + "\n") * 3}
+    data = made[name] if name in made else Path(__file__).with_name("recordings").joinpath(name).read_text()
+    for copy in ("a", "b"):
+        (tmp_path / copy).mkdir()
+        (tmp_path / copy / name).write_text(data)
+    told: list[str] = []
+    seen: set[int] = set()
+    first, second = ([len(one.turns) for one in read_file(str(tmp_path / copy / name), told.append, seen)] for copy in ("a", "b"))
+    assert sum(first) and not sum(second), "and sessions of one file that are alike are no copies"
+    assert [fault.partition(": ")[2] for fault in told] in ([], ["1 session that stands in another file, too: counted there"],
+                                                            ["3 sessions that stand in another file, too: counted there"])
+
+
 def test_a_file_of_lines_streams(tmp_path: Path) -> None:
     row = json.dumps({**ROW, "turns": [{"tool": "Bash", "args": {}, "output": "x" * 100_000}]}) + "\n"
     (tmp_path / "a.jsonl").write_text(row * 800)

@@ -50,6 +50,18 @@ def test_a_rollout_is_read_with_its_calls_and_its_bill(tmp_path: Path) -> None:
     assert found.usage == Usage(2, 1100, 900, 0, 40), "what was told twice was billed once, and cached tokens are no fresh ones"
 
 
+def test_of_a_file_and_an_older_copy_of_it_each_call_counts_once(tmp_path: Path) -> None:
+    meta = {"timestamp": "t", "type": "session_meta", "payload": {"id": "abc"}}
+    rows = [meta, *enveloped(ITEMS[:6]), count(1020, 0), *enveloped(ITEMS[6:]), count(2040, 900)]
+    seen: set[int] = set()
+    found = []
+    for name, held in (("old", rows[:8]), ("new", rows)):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in held))
+        found += list(read_file(str(tmp_path / name), print, seen))
+    assert [[turn.output for turn in one.turns] for one in found] == [["error in parse_header"], ["Success"]]
+    assert [one.usage for one in found] == [Usage(1, 1000, 0, 0, 20), Usage(1, 100, 900, 0, 20)]
+
+
 def test_an_older_rollout_has_its_items_bare(tmp_path: Path) -> None:
     (found,) = read(tmp_path / "a.jsonl", [{"id": "old", "timestamp": "t", "instructions": None}, *ITEMS])
     assert (found.id, [turn.output for turn in found.turns]) == ("old", ["error in parse_header", "Success"])
