@@ -31,7 +31,6 @@ from case_harness.run import run
 from case_harness.scenario import Scenario
 
 HARNESS = Path(__file__).parent / "case_harness"
-WITH_HARNESS = {**os.environ, "PYTHONPATH": str(HARNESS.parent)}
 MESSAGES = {"07"}  # whose outputs are MCP messages
 RELAYED = {"20"}  # whose output comes over HTTP
 # Words that qualify the check they stand beside.
@@ -95,6 +94,12 @@ def _ends() -> Iterator[None]:
     yield
     while started:
         started.pop().close()
+
+
+def environment(home: str | Path) -> dict[str, str]:
+    """What a script of the harness gets: nothing of the user's, though a module's fixtures are made before a test has its own settings."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("BYREF")}
+    return kept | {"PYTHONPATH": str(HARNESS.parent), "BYREF_HOME": f"{home}/byref", "BYREF_MODELS": f"{home}/models"}
 
 
 def entry_of(part: Part, word: str) -> Any:
@@ -164,10 +169,11 @@ def test_16_a_foreign_ref_and_one_never_issued_read_alike(scenario: Part) -> Non
 @pytest.fixture(scope="module")
 def written(scenario: Part, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What eight processes say who write into one store at once, two of them in one session."""
-    url = f"file:{tmp_path_factory.mktemp('writers') / 'byref'}"
+    home = tmp_path_factory.mktemp("writers")
+    url = f"file:{home / 'byref'}"
     sessions = [f"w{n}" for n in range(6)] + ["together", "together"]
     running = [subprocess.Popen([sys.executable, str(HARNESS / "writer.py"), str(scenario.folder), url, name, str(n)],
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=WITH_HARNESS)
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(home))
                for n, name in enumerate(sessions)]
     limit = next(s["within_seconds"] for s in entry_of(scenario, "steps") if s["do"] == "wait_all")
     said = [process.communicate(timeout=limit) for process in running]
@@ -229,7 +235,7 @@ def kept(scenario: Part) -> dict[str, Any]:
         inner = Path(folder, "inner")
         inner.mkdir()
         done = subprocess.run([sys.executable, "-B", str(HARNESS / "scenario.py"), str(scenario.folder), str(inner / "byref")],
-                              capture_output=True, text=True, check=False, env=WITH_HARNESS)
+                              capture_output=True, text=True, check=False, env=environment(inner))
     assert done.returncode == 0, done.stderr[-3000:]
     played: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return played

@@ -1,14 +1,28 @@
 """The table of commands: each is found, documented and tested."""
 from __future__ import annotations
 
-from byref.proxy.frontends.commands import COMMANDS, parser
+import sys
+
+import pytest
+
+from byref.proxy.frontends.commands import NAMES, PLACES, command, parser
 
 
-def test_every_command_has_a_name_of_its_own_and_a_line_of_help():
-    assert len({command.name for command in COMMANDS}) == len(COMMANDS)
-    assert all(command.help and command.help[0].islower() for command in COMMANDS)
+def test_every_command_has_its_name_and_a_line_of_help():
     shown = parser().format_help()
-    assert all(command.name in shown and command.help.split()[0] in shown for command in COMMANDS)
+    for name in NAMES:
+        found = command(name)
+        assert found.name == name and found.help[0].islower() and name in shown and found.help.split()[0] in shown
+
+
+@pytest.mark.parametrize("name", ["fetch", "search", "status", "pipe"])
+def test_a_command_loads_itself_and_no_other(byref, name):
+    script = f"import sys\nfrom byref.proxy.frontends.cli import main\ntry:\n    main([{name!r}, '--help'])\n" \
+             "finally:\n    sys.stderr.write(' '.join(sys.modules))"
+    loaded = set(byref.bare(sys.executable, "-c", script).stderr.decode().split())
+    own = {f"byref.proxy.frontends.{place.partition('.')[0]}" for place in PLACES.values()} & loaded
+    assert f"byref.proxy.frontends.{name}" in own and not own & {f"byref.proxy.frontends.{other}" for other in (
+        "bench", "doctor", "install", "mcp", "replay", "report", "wrapping", "serve", "rules", "usage")}
 
 
 def test_a_fault_of_a_file_is_a_line_and_an_exit_code(byref):
