@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import statistics
 import sys
@@ -14,20 +15,22 @@ import byref
 from byref.layers.contract import PARTS
 from byref.proxy import discover
 from byref.proxy.contracts import Json
-from byref.proxy.errors import ConfigError, Invalid
+from byref.proxy.errors import ByrefError, ConfigError, Invalid
 from byref.proxy.frontends.command import Command, open_session, say
 from byref.proxy.frontends.held import complain
-from byref.proxy.frontends.questions import FIGURES, TOP, Question, figures, ranks, read, refs_of
+from byref.proxy.frontends.questions import FIGURES, TOP, Question, Where, figures, ranks, read, refs_of
 from byref.proxy.gateway import Gateway
 from byref.proxy.gateway import open as open_gateway
 from byref.proxy.ledger.intervals import Interval, bootstrap
-from byref.proxy.searching import LIMIT, PROFILES
+from byref.proxy.reader import blocks, stretch
+from byref.proxy.searching import LIMIT, PROFILES, search
 from byref.proxy.session import Session
 
 LAYER = "layer:"
 TIMEBOX = 10_000  # milliseconds: quality is asked for, not haste
 _SIZE = 100_000  # tokens of an answer, so that the hits are what bounds it
 ALL = "all"
+_WRITES = "`byref bench run QUESTIONS FILE... --out RUN` writes one, to a file of its own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +54,61 @@ def run(questions: Sequence[Question], session: Session, names: Mapping[str, str
     for question in questions:
         for gold in question.gold:
             refs_of(gold, names)
-    for method in chosen:
+    where = _where(session)
+    _absent(questions, session, names, where)
+    own = session.gateway
+    for method in dict.fromkeys(chosen):
         layers = [method.removeprefix(LAYER)] if method.startswith(LAYER) else None
         rows, notes, ran = [], set[str](), False
         for question in questions:
             began = time.perf_counter()
-            found = session.search(question.query, timebox_ms=timebox, k=4 * TOP, max_tokens=_SIZE, layers=layers,
-                                   profile=PROFILES[0] if layers else method)
+            # Not the session's: no agent asks, so the ledger knows nothing of it. What other methods computed would flatter the later ones.
+            found = search(own.store, session.scope, question.query, timebox_ms=timebox, k=4 * TOP, max_tokens=_SIZE, layers=layers,
+                           profile=PROFILES[0] if layers else method, indexes=own.indexes, cached=False)
             spent = 1000 * (time.perf_counter() - began)
             states = [one for one in found.layers if layers is None or one.name in layers]
             ran |= any(one.status != "skipped" for one in states)
             notes |= {one.note for one in states if one.note}
-            rows.append(Row(method, question.id, question.tag, tuple(ranks(question, found.hits, names)), spent))
+            rows.append(Row(method, question.id, question.tag, tuple(ranks(question, found.hits, names, where)), spent))
         if ran:
             yield from rows
         else:
-            complain(f"{method} is left out: {'; '.join(sorted(notes)) or 'it applied to no question'}")
+            lacks = {one.missing for one in session.status().layers if layers and one.name in layers and one.missing}
+            complain(f"{method} is left out: {'; '.join(sorted(lacks or notes)) or 'it applied to no question'}")
+
+
+def _where(session: Session) -> Where:
+    """What addresses name, read once each."""
+    @functools.cache
+    def where(ref: str, at: str) -> Sequence[tuple[str, int, int]]:
+        try:
+            return stretch(session.gateway.store, session.scope, ref, at).spans
+        except ByrefError:
+            return ()
+    return where
+
+
+def _absent(questions: Sequence[Question], session: Session, names: Mapping[str, str], where: Where) -> None:
+    """Tells places that no method can find: no output that they may be in holds them."""
+    wanted = [(question, gold, refs_of(gold, names)) for question in questions for gold in question.gold]
+    texts = {number: gold.text.encode("utf-8", "surrogateescape") for number, (_, gold, _) in enumerate(wanted)}
+    left = set(texts)
+    for ref in dict.fromkeys(names.values()):
+        here = [number for number in left if ref in wanted[number][2]
+                and (not wanted[number][1].at or where(ref, wanted[number][1].at))]
+        if any(texts[number] for number in here):
+            data = _bytes(session, ref)
+            here = [number for number in here if texts[number] in data]
+        left.difference_update(here)
+    for number in sorted(left):
+        complain(f"question {wanted[number][0].id}: {wanted[number][1]} stands in no output, so no method can find it")
+
+
+def _bytes(session: Session, ref: str) -> bytes:
+    try:
+        return b"".join(blocks(session.gateway.store, session.scope, ref))
+    except ByrefError:
+        return b""
 
 
 def filled(paths: Sequence[str]) -> tuple[Gateway, Session, dict[str, str]]:
@@ -87,19 +129,38 @@ def filled(paths: Sequence[str]) -> tuple[Gateway, Session, dict[str, str]]:
 def rows_of(path: str) -> list[Row]:
     """The rows of a run's file. Raises `Invalid` for another."""
     found = []
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8", errors="surrogateescape").split("\n"), 1):
         try:
-            row: Json = json.loads(line)
-            if isinstance(row, dict) and "run" not in row:
-                held: Json = row["ranks"]
-                ranked = tuple(rank if isinstance(rank, int) else None for rank in held) if isinstance(held, list) else ()
-                spent = row["milliseconds"]
-                found.append(Row(str(row["method"]), str(row["id"]), str(row["tag"]), ranked,
-                                 float(spent) if isinstance(spent, (int, float)) else 0.0))
-        except (ValueError, KeyError):
-            raise Invalid(f"{path}:{number} is no line of a run: `byref bench run QUESTIONS FILE... --out RUN` writes one, to a file of "
-                          "its own") from None
+            if line.strip() and "run" not in (row := _object(json.loads(line))):
+                found.append(Row(str(row["method"]), str(row["id"]), str(row["tag"]), _ranks(row["ranks"]), _spent(row["milliseconds"])))
+        except (ValueError, KeyError, RecursionError):
+            raise Invalid(f"{path}:{number} is no line of a run: {_WRITES}") from None
+    if not found:
+        raise Invalid(f"{path} holds no run: {_WRITES}")
     return found
+
+
+def _object(value: Json) -> dict[str, Json]:
+    if not isinstance(value, dict):
+        raise ValueError
+    return value
+
+
+def _ranks(value: Json) -> tuple[int | None, ...]:
+    if not isinstance(value, list) or not value:
+        raise ValueError
+    found: list[int | None] = []
+    for rank in value:
+        if not (rank is None or (isinstance(rank, int) and rank > 0)):
+            raise ValueError
+        found.append(rank)
+    return tuple(found)
+
+
+def _spent(value: Json) -> float:
+    if not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
+        raise ValueError
+    return float(value)
 
 
 def score(rows: Sequence[Row]) -> str:
@@ -166,6 +227,9 @@ def _run(args: argparse.Namespace) -> int:
     questions = read(args.questions)
     if args.out and Path(args.out).exists() and Path(args.out).samefile(args.questions):
         raise ConfigError("--out names the file of the questions; a run goes to a file of its own")
+    if args.out:
+        with open(args.out, "a", encoding="utf-8"):
+            pass  # what cannot be written is told before the work
     if args.files:
         gateway, session, names = filled(args.files)
     else:

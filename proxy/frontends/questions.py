@@ -5,7 +5,7 @@ One JSON object a line:
     {"query": "why did the link fail", "gold": [{"output": "build.log", "at": "L120-130"}], "tag": "paraphrase", "id": "link-1"}
 
 Each object in `gold` is a place that answers: `output` (a file's name as given, its last part if that is enough, or a ref), with it
-`at` (lines, or the path of a record) or `text` (what the hit's excerpt holds); `text` may stand alone. Without `at` and `text` any
+`at` (lines, bytes, or the path of a record; a hit answers whose range meets it) or `text` (what the hit's excerpt holds); `text` may stand alone. Without `at` and `text` any
 place of the output will do. `tag` and `id` may be left out.
 
 Figures: hit@1, whether the first hit answers; recall@5, the share of a question's gold among the first five; MRR@10, the mean of 1 / rank
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from byref.proxy.reader import Hit
 
 TOP, FEW = 10, 5
 FIGURES = ("hit@1", "recall@5", "MRR@10")
+Where = Callable[[str, str], Sequence[tuple[str, int, int]]]  # (ref, address): (hash of a blob, start, end), half-open; none where invalid
 _LINES = re.compile(r"L(\d+)(?:-(\d+))?")
 
 
@@ -53,7 +54,7 @@ class Question:
 def read(path: str) -> list[Question]:
     """The questions of a file. Raises `Invalid` with the line and what is wrong with it."""
     found: list[Question] = []
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8", errors="surrogateescape").split("\n"), 1):
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8-sig", errors="surrogateescape").split("\n"), 1):
         if line.strip():
             found.append(_question(line, f"{path}:{number}", str(number)))
     if not found:
@@ -70,7 +71,7 @@ def read(path: str) -> list[Question]:
 def _question(line: str, where: str, number: str) -> Question:
     try:
         row: Json = json.loads(line)
-    except ValueError as fault:
+    except (ValueError, RecursionError) as fault:
         raise Invalid(f"{where} is no JSON: {fault}") from None
     if not isinstance(row, dict) or not isinstance(row.get("query"), str) or not str(row["query"]).strip():
         raise Invalid(f"{where}: an object with a `query` is to stand here")
@@ -103,20 +104,23 @@ def refs_of(gold: Gold, names: Mapping[str, str]) -> set[str]:
     return found
 
 
-def ranks(question: Question, hits: Sequence[Hit], names: Mapping[str, str]) -> list[int | None]:
-    """For each place the rank of the first hit that is one, None for none among ten; among outputs where any place of one will do."""
+def ranks(question: Question, hits: Sequence[Hit], names: Mapping[str, str], where: Where = lambda ref, at: ()) -> list[int | None]:
+    """For each place the rank of the first hit that is one, None for none among ten; among outputs where any place of one will do.
+
+    where: the bytes that an address of an output names, so that a record is met by a hit that is told in bytes or in lines.
+    """
     outputs = list(dict.fromkeys(hit.ref for hit in hits))[:TOP]
     found: list[int | None] = []
     for gold in question.gold:
         refs = refs_of(gold, names)
         if gold.at or gold.text:
-            found.append(next((rank for rank, hit in enumerate(hits[:TOP], 1) if hit.ref in refs and _meets(gold, hit)), None))
+            found.append(next((rank for rank, hit in enumerate(hits[:TOP], 1) if hit.ref in refs and _meets(gold, hit, where)), None))
         else:
             found.append(next((rank for rank, ref in enumerate(outputs, 1) if ref in refs), None))
     return found
 
 
-def _meets(gold: Gold, hit: Hit) -> bool:
+def _meets(gold: Gold, hit: Hit, where: Where) -> bool:
     if gold.text and gold.text not in hit.excerpt:
         return False
     if not gold.at:
@@ -125,7 +129,10 @@ def _meets(gold: Gold, hit: Hit) -> bool:
     if mine and theirs:
         return mine[0] <= theirs[1] and theirs[0] <= mine[1]
     pairs = (hit.address, gold.at), (gold.at, hit.address)
-    return any(inner == outer or inner.startswith((outer + ".", outer + "[")) for inner, outer in pairs)
+    if any(inner == outer or inner.startswith((outer + ".", outer + "[")) for inner, outer in pairs):
+        return True
+    return any(blob == other and start < last and first < end for blob, start, end in where(hit.ref, gold.at)
+               for other, first, last in where(hit.ref, hit.address))
 
 
 def _span(address: str) -> tuple[int, int] | None:

@@ -47,6 +47,58 @@ def test_what_this_project_holds_can_be_asked_too(byref, ref, tmp_path):
     assert b"| cascade | all | 1 | 1.000 |" in done.stdout, done.stderr
 
 
+def test_the_ledger_knows_nothing_of_it_and_no_method_is_given_what_another_computed(byref, ref, tmp_path):
+    name = ref(byref("run", "--", "seq", "5000").stdout)
+    (tmp_path / "q.jsonl").write_text(json.dumps({"query": "4711", "gold": [name]}) + "\n")
+    before = byref("report", "--json").stdout
+    done = byref("bench", "run", str(tmp_path / "q.jsonl"), "--method", "cascade", "--method", "rrf", "--method", "rrf")
+    assert done.stdout.count(b"| rrf | all | 1 |") == 1, "a method that is named twice runs once"
+    assert byref("report", "--json").stdout == before
+    assert json.loads(byref("usage", "--json").stdout)["searches"] == 0
+
+
+def test_a_record_is_met_by_a_hit_that_is_told_in_bytes(byref, tmp_path):
+    records = [{"id": n, "title": f"Paper number {n} on caching", "year": 2000 + n % 26} for n in range(300)]
+    (tmp_path / "data.json").write_text(json.dumps({"results": records}))
+    (tmp_path / "q.jsonl").write_text('{"query": "Paper number 77 on caching", "gold": [{"output": "data.json", "at": "results[77]"}]}\n'
+                                      '{"query": "Paper number 77 on caching", "gold": [{"output": "data.json", "at": "results[3]"}]}\n')
+    done = byref("bench", "run", str(tmp_path / "q.jsonl"), str(tmp_path / "data.json"), "--method", "layer:text",
+                 "--out", str(tmp_path / "run"))
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    first, second = [json.loads(line)["ranks"] for line in (tmp_path / "run").read_text().splitlines()[1:]]
+    assert first == [1] and second != [1], "the first hit covers the one and not the other"
+
+
+@pytest.mark.parametrize("place", ['{"text": "zzzqqq"}', '{"output": "build.log", "at": "L9000"}',
+                                   '{"output": "notes.txt", "at": "nothing[3]"}', '{"output": "notes.txt", "text": "beacon_harbour"}'])
+def test_a_place_that_no_method_can_find_is_told(byref, world, place):
+    (world / "q.jsonl").write_text(f'{{"query": "link", "gold": [{place}], "id": "q9"}}\n')
+    done = byref("bench", "run", str(world / "q.jsonl"), str(world / "logs"), "--method", "layer:text")
+    assert done.returncode == 0 and b"question q9: " in done.stderr and b"stands in no output" in done.stderr
+
+
+def test_a_method_that_is_left_out_says_what_it_lacks(byref, world):
+    done = byref("bench", "run", str(world / "q.jsonl"), str(world / "logs"), "--method", "layer:dense")
+    assert b"layer:dense is left out: off: set BYREF_DENSE_MODEL" in done.stderr
+
+
+@pytest.mark.parametrize("line", [b"\xff\xfe\x00", b"[1]", b'{"method": "m", "id": "1", "tag": "t", "ranks": [], "milliseconds": 1}',
+                                  b'{"method": "m", "id": "1", "tag": "t", "ranks": [0], "milliseconds": 1}',
+                                  b'{"method": "m", "id": "1", "tag": "t", "ranks": [1], "milliseconds": "fast"}', b"[" * 100_000])
+def test_what_is_no_run_is_told_with_its_line(byref, tmp_path, line):
+    (tmp_path / "run").write_bytes(line + b"\n")
+    done = byref("bench", "score", str(tmp_path / "run"))
+    assert done.returncode == 2 and b"run:1 is no line of a run" in done.stderr and not done.stdout
+
+
+def test_an_empty_run_and_one_that_cannot_be_written_are_told(byref, world):
+    (world / "empty").touch()
+    done = byref("bench", "compare", str(world / "empty"), str(world / "empty"))
+    assert done.returncode == 2 and b"empty holds no run" in done.stderr
+    done = byref("bench", "run", str(world / "q.jsonl"), str(world / "logs"), "--out", str(world / "none" / "run"))
+    assert done.returncode == 1 and b"No such file" in done.stderr and not done.stdout
+
+
 def test_what_is_missing_is_told(byref, world):
     (world / "q.jsonl").write_text('{"query": "a", "gold": ["none.log"]}\n')
     done = byref("bench", "run", str(world / "q.jsonl"), str(world / "logs"))

@@ -28,6 +28,14 @@ def test_a_hit_answers_where_it_stands_at_the_place(gold: Gold, rank: int | None
     assert ranks(Question("q", "t", "why", (gold,)), HITS, NAMES) == [rank]
 
 
+def test_addresses_of_two_kinds_meet_where_they_name_the_same_bytes() -> None:
+    named = {"results[3]": (("b2:a", 100, 200),), "b150-160": (("b2:a", 150, 160),), "b200-260": (("b2:a", 200, 260),)}
+    gold = Question("q", "t", "why", (Gold("works.json", "results[3]"),))
+    hits = [hit("rbbbbbbbbbb", "b200-260"), hit("rbbbbbbbbbb", "b150-160")]
+    assert ranks(gold, hits, NAMES, lambda ref, at: named.get(at, ())) == [2]
+    assert ranks(gold, hits, NAMES) == [None]
+
+
 def test_figures() -> None:
     assert figures([1, None]) == (1.0, 0.5, 1.0)
     assert figures([3]) == (0.0, 1.0, pytest.approx(1 / 3))
@@ -40,6 +48,7 @@ def test_figures() -> None:
 def test_questions_are_read_with_what_may_be_left_out(tmp_path: Path) -> None:
     path = tmp_path / "q.jsonl"
     path.write_text('{"query": "a", "gold": ["build.log"]}\n\n{"query": "b", "gold": [{"text": "x"}], "tag": "typo", "id": "two"}\n')
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())  # as some editors begin a file
     assert read(str(path)) == [Question("1", "all", "a", (Gold("build.log"),)), Question("two", "typo", "b", (Gold(text="x"),))]
 
 
