@@ -110,3 +110,10 @@ def test_a_regular_file_is_read_too(tmp_path: Path) -> None:
         reader = await lines.reading(os.fdopen(os.open(tmp_path / "f", os.O_RDONLY), "rb"))
         assert [await reader.line(), await reader.line(), await reader.line()] == [b"{}", b"[]", None]
     asyncio.run(run())
+
+
+def test_no_input_at_all_is_an_end() -> None:
+    async def run() -> None:
+        reader = await lines.reading(os.fdopen(os.open(os.devnull, os.O_RDONLY), "rb"))
+        assert await asyncio.wait_for(reader.line(), 10) is None
+    asyncio.run(run())
