@@ -4,6 +4,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+from byref.proxy import literals
 from byref.proxy.contracts import dataclass
 from byref.proxy.errors import Invalid
 from byref.proxy.matching import met
@@ -75,9 +76,10 @@ def scan(source: Source, query: Query, late: Callable[[], bool], ahead: Ahead = 
     for base, data in _ahead(source, _windows(source, late, 0), ahead):
         found, many = _window(data, query, places, exacts)
         exacts += many
-        units += _units(data, base, line, found)
+        here, line, counted = _units(data, base, line, found)
+        units += here
         end = base + len(data)
-        line += data.count(b"\n") if end < source.size else 0
+        line += data.count(b"\n", counted) if end < source.size else 0
     return Scanned(tuple(units), tuple(places), end == source.size)
 
 
@@ -130,12 +132,18 @@ def _window(data: bytes, query: Query, places: list[int], exacts: int) -> tuple[
         together = len(often) > 1 and often[0][0] > most
         compiled = _seeker(query.exact, tuple(query.terms[bit].form for _, bit in often[:2]) if together else forms, together)
         if compiled is not None:
-            seen = _looked(data, query, compiled, often, 0 if often and often[0][0] > most else rare, places, exacts)
+            texts = () if together else tuple(dict.fromkeys((query.exact.lower(), *forms) if query.exact else forms))
+            begins, low = _begins(data, b"", query.exact, compiled, texts)
+            seen = _looked(data, low, query, begins, often, 0 if often and often[0][0] > most else rare, places, exacts)
             if seen[0] or together or rare == len(often):
                 return seen
             # None of the rarer ones is there: the next one is, if it is common.
-            compiled = _seeker(b"", (query.terms[often[rare][1]].form,), False)
-            return seen if compiled is None else _looked(data, query, compiled, often[rare:], 0, places, exacts)
+            texts = (query.terms[often[rare][1]].form,)
+            compiled = _seeker(b"", texts, False)
+            if compiled is None:
+                return seen
+            begins, low = _begins(data, low, query.exact, compiled, texts)
+            return _looked(data, low, query, begins, often[rare:], 0, places, exacts)
     low = _lower(data, query.exact)
     found: dict[int, list[int]] = {}
     many = 0
@@ -199,19 +207,27 @@ def _quoted(form: bytes) -> str:
     return "".join(c if c.isalnum() or ord(c) > 127 else f"\\x{{{ord(c):x}}}" for c in form.decode())
 
 
-def _looked(data: bytes, query: Query, compiled: Pattern, often: Sequence[tuple[int, int]], rare: int, places: list[int],
+def _begins(data: bytes, low: bytes, exact: bytes, compiled: Pattern, texts: tuple[bytes, ...]) -> tuple[Iterator[int], bytes]:
+    """Where matches begin, and the data in lower case, if that was needed. texts: what the pattern looks for, where it is no more."""
+    if (low or literals.pays(texts)) and exact.isascii() and literals.literal(data, texts):
+        low = low or data.lower()
+        return literals.places(low, texts), low
+    return (match.start() for match in compiled.finditer(data)), low
+
+
+def _looked(data: bytes, low: bytes, query: Query, begins: Iterable[int], often: Sequence[tuple[int, int]], rare: int, places: list[int],
             exacts: int) -> tuple[dict[int, list[int]], int]:
     """The same for a large window. Each unit with a match is looked into once, for all terms that are not too many.
 
-    rare: how many terms are found wherever they stand, so that they can be counted.
+    low: the data in lower case, or empty: then units are made so. begins: where matches do, in order. rare: how many terms are found
+    wherever they stand, so that they can be counted.
     """
     found: dict[int, list[int]] = {}
     many = looked = end = 0
     most = _most(data)
     exact = _lower(query.exact, query.exact)
-    sought = often[:rare + BESIDE]
-    for match in compiled.finditer(data):
-        place = match.start()
+    sought = [(number < rare, bit, query.terms[bit]) for number, (_, bit) in enumerate(often[:rare + BESIDE])]
+    for place in begins:
         if place < end:
             continue
         if looked == most:
@@ -219,25 +235,27 @@ def _looked(data: bytes, query: Query, compiled: Pattern, often: Sequence[tuple[
         looked += 1
         start = _start(data, place)
         end = max(_end(data, start), place + 1)
-        before = min(start, 1)
-        text = data[start - before:end + 1]
-        low = _lower(text, query.exact)
+        base, text, small = 0, data, low
+        if not low:
+            base = start - min(start, 1)
+            text = data[base:end + 1]
+            small = _lower(text, query.exact)
         terms = 0
-        for number, (_, bit) in enumerate(sought):
-            if next(_places(text, low, query.terms[bit], before, before + end - start), -1) >= 0:
+        for counted, bit, term in sought:
+            if small.find(term.form, start - base, end - base) >= 0 and next(_places(text, small, term, start - base, end - base), -1) >= 0:
                 terms |= 1 << bit
-                places[bit] += number < rare
+                places[bit] += counted
         same = 0
         if exacts + many < EXACT and exact:
-            wide = data[start:end + len(exact)]
-            if wide.find(query.exact, 0, end - start + len(exact) - 1) >= 0:
+            beyond = end + len(exact) - 1
+            if data.find(query.exact, start, beyond) >= 0:
                 same = SAME
-            elif _lower(wide, query.exact).find(exact, 0, end - start + len(exact) - 1) >= 0:
+            elif (low.find(exact, start, beyond) if low else
+                  _lower(data[start:end + len(exact)], query.exact).find(exact, 0, beyond - start)) >= 0:
                 same = OTHER
             many += same > 0
         if terms or same:
             found[start] = [terms, same]
-    low = b""
     for estimate, bit in often[rare:]:
         if not estimate:  # too many terms to look for: whether they stand here at all is to be known
             low = low or _lower(data, query.exact)
@@ -321,7 +339,9 @@ def _cut(data: bytes, first: int, number: int) -> int:
     return at
 
 
-def _units(data: bytes, base: int, line: int, found: dict[int, list[int]]) -> Iterator[Unit]:
+def _units(data: bytes, base: int, line: int, found: dict[int, list[int]]) -> tuple[list[Unit], int, int]:
+    """In order; and the number of the line in which the last one begins, and where that is."""
+    units: list[Unit] = []
     counted = 0
     for start in sorted(found):
         line += data.count(b"\n", counted, start)
@@ -329,7 +349,8 @@ def _units(data: bytes, base: int, line: int, found: dict[int, list[int]]) -> It
         end = _end(data, start)
         whole = (start == 0 or data[start - 1] == 10) and (end >= len(data) or data[end] == 10)
         terms, exact = found[start]
-        yield Unit(base + start, base + end, line if whole else 0, line if whole else 0, terms, exact)
+        units.append(Unit(base + start, base + end, line if whole else 0, line if whole else 0, terms, exact))
+    return units, line, counted
 
 
 def cut(data: bytes) -> Iterator[tuple[int, int, bool, bool]]:
@@ -346,7 +367,7 @@ def cut(data: bytes) -> Iterator[tuple[int, int, bool, bool]]:
 def within(data: bytes, base: int, line: int, query: Query) -> list[Unit]:
     """The units of a stretch of whole lines that begins with this line, at this byte; of a piece of a line where line is 0."""
     found, _ = _window(data, query, [0] * len(query.terms), 0)
-    units = list(_units(data, base, line, found))
+    units, _, _ = _units(data, base, line, found)
     return units if line else [unit._replace(line=0, last=0) for unit in units]
 
 

@@ -16,6 +16,7 @@ from byref.proxy.errors import Invalid, Miss
 from byref.proxy.excerpts import Hit, fitting
 from byref.proxy.facts import facts, known_sources
 from byref.proxy.indexing import Indexes, scope_of
+from byref.proxy.opened import Opened
 from byref.proxy.places import places
 from byref.proxy.query import AS_IT_IS, parse
 from byref.proxy.rephrasing import Forms
@@ -194,8 +195,7 @@ def _scope(store: Store, scope: str, refs: Sequence[str] | None, filters: Mappin
         after = store.resolve(scope, check_ref(filters["since"])).seq if "since" in filters else 0
         chosen = sorted((output for output in found if output.seq > after and _passes(output, filters)), key=lambda output: -output.seq)
         view = scope_of(scope, chosen, store, refs is not None, older)
-    worded = indexes.worded(view)
-    return view if not worded else type(view)(view.name, view.outputs, view.held, view.open, view.named, view.total, worded, view.older)
+    return type(view)(view.name, view.outputs, view.held, Opened(view.open), view.named, view.total, indexes.worded(view), view.older)
 
 
 def _known(store: Store, indexes: Indexes, view: Scope, answers: Sequence[Answer]) -> ranking.Known:

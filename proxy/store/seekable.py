@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from zstandard import ZstdCompressor, ZstdDecompressor
 
 FRAME = 128 << 10  # raw bytes; smaller frames compress worse, larger ones make a line dearer to fetch
-KEPT = 32  # frames that a source holds, 4 MiB: what a search shows lies in some, and is read several times
+KEPT = 96  # frames that a source holds, 12 MiB: a search reads an output once, and then again what its layers refine and what it shows
 LEVEL = 3  # 152 MB/s at ratio 5 over logs, where level 1 is a third faster and level 9 a tenth smaller
 _SKIPPABLE, _INDEX, _TABLE, _FOOTER = 0x184D2A5E, 0x184D2A5B, 0x8F92EAB1, Struct("<IBI")
 _MAGIC, _HEAD, _SUM = b"byref1\0\0", Struct("<8s32sQQQ"), 16

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import pytest
 
+from byref.proxy import scanning
 from byref.proxy.contracts import Source
 from byref.proxy.query import parse
 from byref.proxy.scanning import LONG, OTHER, SAME, WINDOW, Scanned, near, scan
@@ -123,3 +124,22 @@ def test_a_text_is_cut_whole_into_lines_and_pieces_of_long_ones() -> None:
     units = list(cut(data))
     assert b"".join(data[start:end] + b"\n" * (end < len(data) and data[end] == 10) for start, end, _, _ in units) == data
     assert [whole for _, _, whole, _ in units].count(True) == 3 and sum(first for _, _, _, first in units) == 4
+
+
+def test_lines_are_numbered_through_all_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scanning, "WINDOW", 4096)
+    monkeypatch.setattr(scanning, "SMALL", 1024)
+    lines = [f"{'needle' if number % 97 == 0 else 'other'} line" for number in range(3000)]
+    units = found("\n".join(lines), "needle x").units
+    assert [unit.line for unit in units] == list(range(1, 3001, 97))
+
+
+@pytest.mark.parametrize("query", ["session refused", "refused session", "größe refused", "session", "kelvin x"])
+@pytest.mark.parametrize("beyond", ["größe\nGRÖSSE Größe refused\n\u017fession \u212aelvin", "no such letters"])
+def test_a_large_window_holds_what_the_same_text_does_in_a_small_one(query: str, beyond: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "Session refused\n" + "other line\n" * 400 + "the SESSION\nkelvin\nSessionRefused\n" + beyond
+    monkeypatch.setattr(scanning, "MOST", 1 << 20)  # all that matches is looked into
+    small = found(text, query)
+    monkeypatch.setattr(scanning, "SMALL", 1024)
+    assert found(text, query) == small
+    assert small.units
