@@ -141,7 +141,7 @@ def parse(line: bytes) -> list[Message]:
     """The message of a line, or the messages of a batch. Raises ValueError for what is none."""
     # As Latin-1 a position is a position in the bytes, and a character never takes more than one.
     text = line.decode("latin-1")
-    start = _skip(text, 0)
+    start = skip(text, 0)
     if text[start:start + 1] == "[":
         return [_message(json.dumps(one).encode()) for one in json.loads(line)]
     return [_message(line, text, start)]
@@ -151,7 +151,7 @@ def _message(line: bytes, text: str = "", start: int = 0) -> Message:
     text = text or line.decode("latin-1")
     plain = line.isascii()
     found: dict[str, Body] = {}
-    for key, begin, end, value in _members(text, start):
+    for key, begin, end, value in members(text, start):
         raw = memoryview(line)[begin:end] if end - begin > 1 << 16 else line[begin:end]
         if plain and value is not _UNKNOWN:
             found[key] = Body(raw, value, True)
@@ -185,30 +185,49 @@ def _utf8(value: Json) -> Json:
 _UNKNOWN: Json = object()  # type: ignore[assignment]  # what Python cannot hold; compared by identity alone
 
 
-def _members(text: str, at: int) -> Iterator[tuple[str, int, int, Json]]:
-    """The members of the object at a position: key, start and end of the value, the value."""
+def members(text: str, at: int, *, inner: bool = False) -> Iterator[tuple[str, int, int, Json]]:
+    """The members of the object at a position: key, start and end of the value, the value. inner: more may follow the object.
+
+    Raises ValueError for what is no object.
+    """
     if text[at:at + 1] != "{":
         raise ValueError("not an object")
-    at = _skip(text, at + 1)
+    at = skip(text, at + 1)
     while text[at:at + 1] == '"':
         key, at = _DECODER.raw_decode(text, at)
-        at = _skip(text, at)
+        at = skip(text, at)
         if text[at:at + 1] != ":":
             raise ValueError("a key without a value")
-        at = _skip(text, at + 1)
-        value, end = _value(text, at)
+        at = skip(text, at + 1)
+        value, end = value_at(text, at)
         yield key, at, end, value
-        at = _skip(text, end)
+        at = skip(text, end)
         if text[at:at + 1] != ",":
             break
-        at = _skip(text, at + 1)
+        at = skip(text, at + 1)
         if text[at:at + 1] != '"':
             raise ValueError("a comma without a key")
-    if text[at:at + 1] != "}" or _skip(text, at + 1) != len(text):
+    if text[at:at + 1] != "}" or not (inner or skip(text, at + 1) == len(text)):
         raise ValueError("an object that does not end")
 
 
-def _value(text: str, at: int) -> tuple[Json, int]:
+def elements(text: str, at: int) -> Iterator[tuple[int, int]]:
+    """Start and end of each item of the list at a position. Raises ValueError for what is none."""
+    if text[at:at + 1] != "[":
+        raise ValueError("not a list")
+    at = skip(text, at + 1)
+    while text[at:at + 1] != "]":
+        _, end = value_at(text, at)
+        yield at, end
+        at = skip(text, end)
+        if text[at:at + 1] == ",":
+            at = skip(text, at + 1)
+        elif text[at:at + 1] != "]":
+            raise ValueError("a list that does not end")
+
+
+def value_at(text: str, at: int) -> tuple[Json, int]:
+    """The value at a position, and its end. Raises ValueError for what is none."""
     try:
         found: tuple[Json, int] = _DECODER.raw_decode(text, at)
         return found
@@ -220,7 +239,8 @@ def _value(text: str, at: int) -> tuple[Json, int]:
         return _UNKNOWN, _LENIENT.raw_decode(text, at)[1]
 
 
-def _skip(text: str, at: int) -> int:
+def skip(text: str, at: int) -> int:
+    """Where blanks from a position on end."""
     while text[at:at + 1] and text[at] in _SPACE:
         at += 1
     return at

@@ -13,10 +13,10 @@ from typing import TypeVar
 
 from byref.proxy.contracts import Json
 from byref.proxy.errors import ByrefError, Miss
-from byref.proxy.frontends.wrap import declared, own
+from byref.proxy.frontends.wrap import declared, own, spelling
 from byref.proxy.frontends.wrap.eras import INFO_KEY
 from byref.proxy.frontends.wrap.messages import INVALID_PARAMS, METHOD_NOT_FOUND, Body, Message, RpcError
-from byref.proxy.frontends.wrap.results import Asked, rewrite
+from byref.proxy.frontends.wrap.results import Asked, Rewritten, rewrite
 from byref.proxy.frontends.wrap.routes import Routes
 from byref.proxy.session import Session
 from byref.proxy.text import SMALL
@@ -192,7 +192,7 @@ class Proxy:
             steered, intent, raw = declared.steer(given)
             if steered is not given:
                 given = steered
-                message = Message(message.id, message.method, Body.of({**params, "arguments": dict(given)}))
+                message = Message(message.id, message.method, _without_steering(message.body, {**params, "arguments": dict(given)}))
         answer = await self._routes.request(message)
         result = answer.object
         if not result:
@@ -203,17 +203,17 @@ class Proxy:
                       schema if isinstance(schema, dict) else None, _client(message) or self._told.client)
         # What passes shows no ref that somebody could ask for, so it need not wait for the disk.
         if len(answer.data) <= SMALL and asked.call_id not in self._told.reduced:
-            await self._told.keep(asyncio.ensure_future(self._store(asked, result)))
+            await self._told.keep(asyncio.ensure_future(self._store(asked, answer)))
             return answer
-        rewritten = await self._store(asked, result)
-        if rewritten is result:
+        rewritten = await self._store(asked, answer)
+        if rewritten.result is result:
             return answer
         if asked.call_id is not None:
             self._told.reduced.add(asked.call_id)
-        return Body.of(rewritten)
+        return Body.of(rewritten.result) if rewritten.data is None else Body(rewritten.data, dict(rewritten.result), True)
 
-    async def _store(self, asked: Asked, result: Mapping[str, Json]) -> Mapping[str, Json]:
-        return await self._blocking(_rewritten, await self._session(), asked, result, self._options.structured)
+    async def _store(self, asked: Asked, answer: Body) -> Rewritten:
+        return await self._blocking(_rewritten, await self._session(), asked, answer, self._options.structured)
 
     async def close(self) -> None:
         """Returns once all that was answered is stored."""
@@ -243,8 +243,17 @@ class Proxy:
         self._told.listed = None
 
 
-def _rewritten(session: Session, asked: Asked, result: Mapping[str, Json], structured: str) -> Mapping[str, Json]:
-    return rewrite(session, asked, result, structured=structured).result
+def _rewritten(session: Session, asked: Asked, answer: Body, structured: str) -> Rewritten:
+    return rewrite(session, asked, answer.object, structured=structured, data=answer.data)
+
+
+def _without_steering(body: Body | None, params: Mapping[str, Json]) -> Body:
+    """The parameters of a call without the property that is ours, all else as the client spelt it."""
+    try:
+        data = spelling.changed(b"" if body is None else body.data, {"arguments": {declared.STEERING: None}})
+    except ValueError:
+        return Body.of(params)
+    return Body(data, dict(params), True)
 
 
 def _client(message: Message) -> str:

@@ -23,6 +23,8 @@ from dataclasses import dataclass, field
 from byref.proxy.captured import Captured
 from byref.proxy.contracts import Json
 from byref.proxy.excerpts import unmarked
+from byref.proxy.frontends.wrap import spelling
+from byref.proxy.frontends.wrap.messages import dumps
 from byref.proxy.frontends.wrap.own import FINAL
 from byref.proxy.ledger.events import WHOLE
 from byref.proxy.session import Session
@@ -54,10 +56,14 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """What goes to the client. ref: of the stored result; empty where it could not be stored, or is ours already."""
+    """What goes to the client. ref: of the stored result; empty where it could not be stored, or is ours already.
+
+    data: it as JSON, in which all that was not changed is spelt as the upstream spelt it; None where that is not known.
+    """
 
     result: Mapping[str, Json]
     ref: str
+    data: bytes | None = None
 
 
 @dataclass(slots=True)
@@ -79,9 +85,11 @@ class _Parts:
         return name
 
 
-def rewrite(session: Session, asked: Asked, result: Mapping[str, Json], *, structured: str = "drop") -> Rewritten:
+def rewrite(session: Session, asked: Asked, result: Mapping[str, Json], *, structured: str = "drop",
+            data: bytes | memoryview | None = None) -> Rewritten:
     """Stores a tool's result and puts views in the place of its long texts. Blocks: run it in a thread.
 
+    data: the JSON that the result was parsed of; what is stored as JSON is then stored as it was spelt.
     structured: what becomes of the structuredContent of a success that is reduced, "drop" or "keep". The result is never
     changed in place. A result of another kind (a task, a request for input), one of our own tools, and any after a fault
     of ours come back as they are.
@@ -91,19 +99,20 @@ def rewrite(session: Session, asked: Asked, result: Mapping[str, Json], *, struc
     if not isinstance(content, list) or final or result.get("resultType", "complete") != "complete":
         return Rewritten(result, "")
     try:
-        return _rewrite(session, asked, result, content, structured == "keep")
+        return _rewrite(session, asked, result, content, structured == "keep", data)
     except Exception as fault:  # whatever it is: the tool's result goes through
         session.gateway.faults.add("mcp result", fault)
         return Rewritten(result, "")
 
 
-def _rewrite(session: Session, asked: Asked, result: Mapping[str, Json], content: Sequence[Json], keep: bool) -> Rewritten:
+def _rewrite(session: Session, asked: Asked, result: Mapping[str, Json], content: Sequence[Json], keep: bool,
+             data: bytes | memoryview | None) -> Rewritten:
     failed = result.get("isError") is True
     said = result.get(STRUCTURED)
-    parts = _parts(content)
+    parts = _parts(content, data)
     stays = failed or keep
     if said is not None:
-        _structured(parts, said, stays)
+        _structured(parts, said, stays, _spelt(said, data))
     if not parts.content:
         return Rewritten(result, "")
     shown = session.capture(
@@ -111,16 +120,26 @@ def _rewrite(session: Session, asked: Asked, result: Mapping[str, Json], content
         raw=asked.raw, media=parts.media, aside=parts.aside, native=_native(asked.client, parts))
     reduced = {} if shown.passed else _views(parts, shown)
     given: dict[str, Json] = dict(result)
+    change: dict[str | int, spelling.Change] = {}
     if reduced:
         given["content"] = _content(content, reduced)
-        if said is not None and not stays:
+        change["content"] = {index: {"text": dumps(text)} if index < len(content) else dumps(_block(text))
+                             for index, text in reduced.items()}
+        if STRUCTURED in result and not stays:
             del given[STRUCTURED]
+            change[STRUCTURED] = None
     if keep and not failed and isinstance(said, Mapping) and shown.ref and not asked.raw:
         from byref.proxy.frontends.wrap.structured import reduce
         less = reduce(said, asked.schema, shown.ref)
         if less is not said:
             given[STRUCTURED], reduced = less, {-1: ""}
-    return Rewritten(given if reduced else result, shown.ref)
+            change[STRUCTURED] = dumps(dict(less))
+    if not reduced:
+        return Rewritten(result, shown.ref)
+    try:
+        return Rewritten(given, shown.ref, None if data is None else spelling.changed(data, change))
+    except ValueError:  # too large, or a member that stands twice
+        return Rewritten(given, shown.ref)
 
 
 def _native(client: str, parts: _Parts) -> int | None:
@@ -132,13 +151,31 @@ def _native(client: str, parts: _Parts) -> int | None:
     return left if size > limit else WHOLE
 
 
-def _parts(content: Sequence[Json]) -> _Parts:
+def _spelt(said: Json, data: bytes | memoryview | None) -> str:
+    """structuredContent as the upstream spelt it, where that is known."""
+    try:
+        return _json(said) if data is None else spelling.member(data, STRUCTURED)
+    except ValueError:
+        return _json(said)
+
+
+def _parts(content: Sequence[Json], source: bytes | memoryview | None) -> _Parts:
     """A part for each block, in their order. Of a block that holds more than its text or bytes, the block itself is the part."""
     parts = _Parts()
+    spelt: list[str] = []
+
+    def whole(index: int) -> str:
+        nonlocal spelt
+        try:
+            spelt = spelt or ([] if source is None else spelling.items(source, "content"))
+            return spelt[index] if len(spelt) == len(content) else _json(content[index])
+        except ValueError:
+            return _json(content[index])
+
     for index, block in enumerate(content):
         kind = block.get("type") if isinstance(block, Mapping) else None
         if not isinstance(block, Mapping) or kind not in _KINDS:
-            parts.aside.add(parts.add("block", _json(block), "application/json"))
+            parts.aside.add(parts.add("block", whole(index), "application/json"))
             continue
         text, data, media = block.get("text"), block.get("data"), _media(block)
         inner = block.get("resource")
@@ -148,22 +185,23 @@ def _parts(content: Sequence[Json]) -> _Parts:
             parts.aside.add(parts.add(str(kind), _bytes(data), media or "application/octet-stream"))
         elif kind == "resource" and isinstance(inner, Mapping):
             held, packed = inner.get("text"), inner.get("blob")
-            body = held if isinstance(held, str) else _bytes(packed) if isinstance(packed, str) else _json(block)
+            body = held if isinstance(held, str) else _bytes(packed) if isinstance(packed, str) else whole(index)
             default = "text/plain" if isinstance(held, str) else "application/octet-stream"
             parts.aside.add(parts.add("resource", body, _media(inner) or default))
         else:
-            parts.aside.add(parts.add(str(kind), _json(block), "application/json"))
+            parts.aside.add(parts.add(str(kind), whole(index), "application/json"))
     return parts
 
 
-def _structured(parts: _Parts, said: Json, stays: bool) -> None:
-    """Adds structuredContent: beside the views where it stays or the text blocks say the same, else as a text like others."""
+def _structured(parts: _Parts, said: Json, stays: bool, spelt: str) -> None:
+    """Adds structuredContent, as it was spelt: beside the views where it stays or the text blocks say the same, else as a text
+    like others."""
     alone = not parts.texts
     if alone and not stays:  # addresses without a part's name mean the first part
         others, parts.content = parts.content, {}
-        parts.content = {parts.add(STRUCTURED, _json(said)): _json(said), **others}
+        parts.content = {parts.add(STRUCTURED, spelt): spelt, **others}
     else:
-        parts.add(STRUCTURED, _json(said))
+        parts.add(STRUCTURED, spelt)
     if stays or _doubled(said, [str(parts.content[name]) for name in parts.texts.values()]):
         parts.aside.add(STRUCTURED)
 
@@ -222,8 +260,12 @@ def _content(content: Sequence[Json], views: Mapping[int, str]) -> list[Json]:
     given: list[Json] = []
     for index, block in enumerate(content):
         given.append({**block, "text": views[index]} if index in views and isinstance(block, Mapping) else block)
-    given += [{"type": "text", "text": text} for index, text in sorted(views.items()) if index >= len(content)]
+    given += [_block(text) for index, text in sorted(views.items()) if index >= len(content)]
     return given
+
+
+def _block(text: str) -> dict[str, Json]:
+    return {"type": "text", "text": text}
 
 
 def _media(block: Mapping[str, Json]) -> str:

@@ -123,6 +123,16 @@ def test_a_call_can_ask_for_the_raw_result_and_the_server_never_sees_that() -> N
     over(["--", *unruly()], test)
 
 
+def test_a_call_without_its_steering_is_spelt_as_the_client_spelt_it(tmp_path: Any) -> None:
+    async def test(client: Talk) -> None:
+        await client.hello()
+        await client.send(b'{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":"echo", "arguments":'
+                          b'{"text":"x","n":1.10, "byref":"raw" ,"far":1e400}}}\n')
+        await client.call("echo", {"text": "later"})
+    over(["--", *unruly("--note", str(tmp_path / "heard"))], test)
+    assert b'"name":"echo", "arguments":{"text":"x","n":1.10 ,"far":1e400}' in (tmp_path / "heard").read_bytes()
+
+
 def test_steering_can_be_turned_off() -> None:
     async def test(client: Talk) -> None:
         await client.hello()

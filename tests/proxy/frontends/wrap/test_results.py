@@ -186,3 +186,27 @@ def test_in_keep_mode_a_client_gets_structured_content_that_names_where_the_rest
     assert less["total"] == 400 and len(json.dumps(less)) < len(json.dumps(structured)) // 10
     address = less["log"].rpartition(f"«{made.ref} ")[2].split(" ")[0]
     assert json.loads(session.fetch(made.ref, address, max_tokens=None).text) == LOG
+
+
+ODD = ('{"n":0.1000,"pi":3.14159265358979323846264338,"big":123456789012345678901234567890,"far":1e400,"near":1E-400,"zero":-0,'
+       '"twice":null,"twice":[1.0],"says":"\\ud83d \\/ \\u00e9"}')
+
+
+@pytest.mark.parametrize("failed", [True, False])
+def test_what_stands_is_spelt_as_the_server_spelt_it(session: byref.Session, failed: bool) -> None:
+    """A float holds 17 digits and nothing beyond 1e308, and a mapping no member twice."""
+    link = f'{{"type":"resource_link","uri":"a://b","name":"b","_meta":{ODD}}}'
+    sent = f'{{ "content":[{{"type":"text" ,"text":{json.dumps(LOG)},"_meta":{ODD}}}, {link}],"structuredContent":{ODD},' \
+           f'"isError":{str(failed).lower()},"_meta": {ODD} }}'
+    made = rewrite(session, ASKED, json.loads(sent), data=sent.encode())
+    view = made.result["content"][0]["text"]  # type: ignore[index]
+    wanted = sent.replace(json.dumps(LOG), json.dumps(view, ensure_ascii=False))
+    assert made.data == (wanted if failed else wanted.replace(f',"structuredContent":{ODD}', "")).encode()
+    assert whole(session, made.ref, "structuredContent") == ODD.encode()
+    assert whole(session, made.ref, "resource_link") == link.encode()
+
+
+def test_a_member_that_stands_twice_and_would_change_is_written_anew(session: byref.Session) -> None:
+    sent = f'{{"content":[],"content":[{{"type":"text","text":{json.dumps(LOG)}}}]}}'
+    made = rewrite(session, ASKED, json.loads(sent), data=sent.encode())
+    assert made.data is None and made.result["content"][0]["text"].startswith(f"«{made.ref} ")  # type: ignore[index]
