@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,15 @@ from hypothesis import settings
 from byref.proxy.session import Session
 
 ROOT = Path(__file__).resolve().parent.parent
+
+LONG = ("test_cases.py", "e2e/test_claude_code.py", "proxy/frontends/test_remote.py", "filters/test_invariants.py", "filters/test_sieve.py",
+        "proxy/frontends/test_wrapping.py", "proxy/frontends/test_serve.py", "proxy/frontends/test_report.py", "e2e/test_llm.py",
+        "proxy/frontends/wrap/test_proxy.py", "test_examples.py")
+
+# Whoever starts the tests may ignore them, as `nohup` and a shell's background do; what tests start is to find them as in a shell.
+for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 # A search that finds something new each night belongs into `make soak`; a test that fails must fail again.
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
@@ -23,8 +33,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest file first: a worker takes whole files, and the other should not be left waiting for it at the end."""
-    items.sort(key=lambda item: item.path.name != "test_cases.py")
+    """The longest files first: a worker takes whole files, and the other should not be left waiting for one at the end."""
+    place = {ROOT / "tests" / name: number for number, name in enumerate(LONG)}
+    items.sort(key=lambda item: place.get(item.path, len(place)))
 
 
 @pytest.fixture(autouse=True)
