@@ -11,6 +11,7 @@ Order of precedence: an argument, a variable, `config.toml` under the home, the 
 | BYREF_MAX_BYTES  | quota of the store: bytes, or with a suffix: 500MB, 10GiB              |
 | BYREF_MAX_AGE    | how long outputs are kept: seconds, or with a suffix: 12h, 30d         |
 | BYREF_RUN_LIMIT  | bytes past which `byref run` passes an output on unstored: 1GiB         |
+| BYREF_HOOK_WAIT  | seconds that a hook waits for a view before the raw output stands: 0.15 |
 | BYREF_MODELS     | where the models of layers lie, a folder each                          |
 | BYREF_LATE_MODEL | of the late layer: a folder, a name under BYREF_MODELS or a repository, maybe with `:bf16`; minilm-int8 |
 | BYREF_DENSE_MODEL | of the dense layer, which is off without: a folder, a name under BYREF_MODELS, a repository |

@@ -76,8 +76,8 @@ class Harness(Protocol):
         """The file that holds the conversation of an event, empty if there is none."""
     def task(self, start: bytes) -> tuple[str, str]:
         """The first prompt of a conversation and the folder it was asked in, from the start of its file."""
-    def said(self, end: bytes, call_id: str) -> str:
-        """What the agent wrote before a call, from the end of its conversation's file."""
+    def said(self, end: bytes, call_id: str) -> str | None:
+        """What the agent wrote before a call, from the end of its conversation's file; None where the call does not stand there."""
     def spent(self, lines: bytes) -> Sequence[Spent]:
         """What the messages in whole lines of a conversation's file cost, each message once."""
 

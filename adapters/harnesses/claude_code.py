@@ -126,8 +126,8 @@ def task(start: bytes) -> tuple[str, str]:
     return "", ""
 
 
-def said(end: bytes, call_id: str) -> str:
-    """The text blocks of the message that made a call. Each block of a message is a line of its own."""
+def said(end: bytes, call_id: str) -> str | None:
+    """The text blocks of the message that made a call. Each block of a message is a line of its own, written within a tenth of a second."""
     rows = [row for row in _rows(end) if row.get("type") == "assistant"]
     of, texts = "", []
     for row in reversed(rows):
@@ -140,7 +140,7 @@ def said(end: bytes, call_id: str) -> str:
             break
         if of:
             texts.append(_joined(message.get("content")))
-    return "\n".join(text for text in reversed(texts) if text)
+    return "\n".join(text for text in reversed(texts) if text) if of else None
 
 
 def spent(lines: bytes) -> Sequence[Spent]:

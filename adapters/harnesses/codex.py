@@ -121,7 +121,7 @@ def task(start: bytes) -> tuple[str, str]:
     return "", folder
 
 
-def said(end: bytes, call_id: str) -> str:
+def said(end: bytes, call_id: str) -> str | None:
     """The messages of the agent before a call, back to the output of the one before it."""
     texts: list[str] = []
     found = False
@@ -134,7 +134,7 @@ def said(end: bytes, call_id: str) -> str:
             texts.append(_joined(payload.get("content")))
         elif kind == "message" or str(kind).endswith("_output"):
             break
-    return "\n".join(text for text in reversed(texts) if text)
+    return "\n".join(text for text in reversed(texts) if text) if found else None
 
 
 def spent(lines: bytes) -> Sequence[Spent]:

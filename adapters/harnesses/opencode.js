@@ -8,7 +8,7 @@ import os from "node:os"
 const CLIENT = "@CLIENT@" // the program that hands an event on where this one cannot: it starts the daemon
 const HOOK = "@HOOK@", PATIENT = "@PATIENT@" // the command lines that run it; the latter waits for the daemon
 const SERVER = ["@SERVER@"] // the command of the MCP server
-const TICK = 15, WAIT = 150, STARTING = 6000 // ms
+const TICK = 15, WAIT = 1000 * process.env.BYREF_HOOK_WAIT || 150, STARTING = 6000 // ms
 const AMPLE = 256 << 10, RATE = 10 << 10 // bytes of an event, above which each RATE of it gives a millisecond more
 const ABSENT = new Error("nobody listens")
 const env = process.env

@@ -5,7 +5,8 @@ usage: python -I -S hook.py HARNESS [--wait SECONDS] [--start COMMAND ARGUMENT .
 It may cost no more than Python's own start, so it imports nothing of byref, of the standard library only modules written in C,
 and no `os`. Whatever goes wrong (no daemon, another version, no answer within WAIT) it says nothing and exits with 0: the
 tool's raw output stands. One line goes to `byref.log`, and COMMAND starts the daemon in the background where none listens.
---wait is the time for an answer, WAIT if not given; with more than WAIT it also waits for the daemon that it started.
+--wait is the time for an answer, WAIT or what BYREF_HOOK_WAIT says if not given; with --wait of more than WAIT it also waits for the
+daemon that it started.
 `byref.proxy.frontends.remote` speaks to the daemon by the same functions. Folders and sockets are named in bytes here.
 """
 import posix
@@ -13,7 +14,7 @@ import sys
 import time
 
 VERSION = "0.1.0"  # a test holds it equal to byref.__version__
-WAIT = 0.15  # seconds in all, from the whole event on
+WAIT = 0.15  # seconds in all, from the whole event on, where BYREF_HOOK_WAIT says nothing
 AMPLE = 256 << 10  # bytes of an event, above which each RATE of it gives a second more
 RATE = 10 << 20
 STARTING = 1.0  # seconds for which a daemon that was just started is not started again
@@ -194,8 +195,11 @@ def start(home: bytes, command: list[str]) -> None:
         (posix.POSIX_SPAWN_OPEN, 2, home + b"/byref.log", posix.O_WRONLY | posix.O_APPEND | posix.O_CREAT, 0o600)])
 
 
-def ask(home: bytes, harness: str, event: bytes, wait: float, command: list[str]) -> bytes:
-    """What the daemon says of an event. Starts it where it is absent. Raises what `call` and `start` raise."""
+def ask(home: bytes, harness: str, event: bytes, wait: float, command: list[str], patient: bool) -> bytes:
+    """What the daemon says of an event within `wait` seconds, more for a large one.
+
+    Starts it where it is absent, and waits for it if patient. Raises what `call` and `start` raise.
+    """
     environ = posix.environ
     until = time.monotonic() + wait + max(0, len(event) - AMPLE) / RATE
     headers = settings_header({name.decode(): environ[name].decode("utf-8", "surrogateescape") for name in SETTINGS if environ.get(name)})
@@ -211,9 +215,21 @@ def ask(home: bytes, harness: str, event: bytes, wait: float, command: list[str]
         except Absent:
             if command:
                 start(home, command)
-            if not command or wait <= WAIT or time.monotonic() + WAIT >= until:
+            if not command or not patient or time.monotonic() + WAIT >= until:
                 raise
         time.sleep(0.02)
+
+
+def patience(environ: dict[bytes, bytes]) -> float:
+    """Seconds for an answer, as BYREF_HOOK_WAIT says. Raises ValueError."""
+    said = environ.get(b"BYREF_HOOK_WAIT", b"") or b"%r" % WAIT
+    try:
+        wait = float(said)
+    except ValueError:
+        wait = -1.0
+    if not 0 <= wait <= 60:
+        raise ValueError("BYREF_HOOK_WAIT is a number of seconds from 0 to 60, such as 0.5")
+    return wait
 
 
 def main(words: list[str]) -> None:
@@ -225,11 +241,15 @@ def main(words: list[str]) -> None:
         home = home_folder(posix.environ)
         at = words.index("--start") if "--start" in words else len(words)
         harness, options, command = words[0], words[1:at], words[at + 1:]
-        wait = float(options[options.index("--wait") + 1]) if "--wait" in options else WAIT
+        wait = patience(posix.environ)
+        patient = "--wait" in options
+        if patient:
+            wait = float(options[options.index("--wait") + 1])
+            patient = wait > WAIT
         pieces = []
         while piece := posix.read(0, 1 << 20):
             pieces.append(piece)
-        answer = memoryview(ask(home, harness, b"".join(pieces), wait, command))
+        answer = memoryview(ask(home, harness, b"".join(pieces), wait, command, patient))
         while answer:
             answer = answer[posix.write(1, answer):]
     except BaseException as fault:  # also an interrupt: nothing of ours may reach the harness

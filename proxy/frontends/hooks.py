@@ -34,6 +34,7 @@ END = 128 << 10  # bytes at its end, where the call stands that just returned
 TASK = 4000  # characters of a prompt
 LONGEST = 256 << 20  # bytes of a conversation read at a time
 WAITS = 0.0, 0.005, 0.02  # seconds before each look for what a harness writes of a call that has just ended
+FLUSHED = 0.0, 0.005, 0.01, 0.015, 0.02  # and for what it wrote of it at its beginning: some gather lines for a tenth of a second
 SPILLED = 64 << 20  # bytes of a file in which the harness put an output
 _OFF = re.compile(r"\bBYREF=\S+\s+")
 
@@ -81,6 +82,7 @@ class _Conversation:
     def __init__(self, scope: str) -> None:
         self.scope = scope
         self.tasks: dict[str, str] = {}
+        self.unwritten: set[str] = set()  # files in which a call did not appear: calls there are not waited for again
         self.lock = Lock()  # around what follows: the ledger is read and written under it
         self.read: dict[str, int] = {}  # bytes of each file whose usage is in the ledger
         self.counted: dict[str, set[int]] = {}  # messages whose usage is, by agent
@@ -154,12 +156,13 @@ class Driver:
         found = self._ended(hook, found)
         if found is None:
             return b""
-        end = _piece(self.harness.conversation(hook), END, last=True)
+        said = hook.said or self._said(hook, conversation)
+        session = self._session(hook, conversation)  # by now its file may tell the task
         stands = hook.kind == "failed" or (hasattr(self.harness, "STAND") and hook.tool in cast(Standing, self.harness).STAND)
         # What the harness cuts to a preview, a view that is no longer than the preview can take the place of.
         shown = session.capture(
             tool=hook.tool, args=hook.arguments, output=_parts(found), exit_code=found.exit_code, is_error=found.is_error,
-            call_id=hook.call_id or None, said=hook.said or self.harness.said(end, hook.call_id), raw=stands, began=began,
+            call_id=hook.call_id or None, said=said, raw=stands, began=began,
             elapsed=hook.elapsed, native=events.WHOLE if found.native is None else found.native,
             budget=None if found.native is None else found.native * 3 // 10)
         if shown.passed or not shown.ref:
@@ -178,9 +181,23 @@ class Driver:
                 return known
         return None
 
+    def _said(self, hook: Hook, conversation: _Conversation) -> str:
+        """What the agent wrote before a call: a view with it is another one, so what the harness is about to write is waited for."""
+        path = self.harness.conversation(hook)
+        for wait in FLUSHED if path and path not in conversation.unwritten else FLUSHED[:1]:
+            time.sleep(wait)
+            end = _piece(path, END, last=True)
+            said = self.harness.said(end, hook.call_id)
+            if said is not None:
+                conversation.unwritten.discard(path)
+                return said
+        if path:
+            conversation.unwritten.add(path)
+        return ""
+
     def _session(self, hook: Hook, conversation: _Conversation) -> Session:
         name = context(hook.session, hook.agent)
-        if hook.agent not in conversation.tasks:
+        if not conversation.tasks.get(hook.agent):  # the file of an agent that has just begun may not be there yet
             conversation.tasks[hook.agent] = self.harness.task(_piece(self.harness.conversation(hook), START))[0][:TASK]
         return self.gateway.session(name, task=conversation.tasks[hook.agent], context=name, scope=conversation.scope)
 

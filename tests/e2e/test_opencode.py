@@ -107,10 +107,6 @@ def test_a_session_with_compaction_subagent_and_a_killed_daemon(opencode: OpenCo
     before = {path: path.read_bytes() for path in opencode.settings.rglob("*") if path.is_file()}
     opencode.byref("install", "opencode", "--yes")
     assert "by the hooks in" in opencode.byref("doctor")
-    plugin = opencode.settings / "plugins" / "byref.js"
-    installed = plugin.read_text()
-    plugin.write_text(installed.replace("WAIT = 150", "WAIT = 5000"))  # a machine that does much else is no fault of the plugin's
-    assert plugin.read_text() != installed
     path = str(opencode.project / "harbour.py")
 
     def fetch(request: Any) -> list[Any]:
@@ -149,7 +145,6 @@ def test_a_session_with_compaction_subagent_and_a_killed_daemon(opencode: OpenCo
     assert report["net"] > 5_000 and report["tools"]["bash"]["net"] > 0 and report["tools"]["bash"]["fetched"] > 0
     answers = scripted.answers + resumed.answers
     assert 0 < report["messages"] <= answers and report["billed"]["read"] == 300 * report["messages"], "each message is counted once"
-    plugin.write_text(installed)
     opencode.byref("uninstall", "opencode", "--yes")
     now = {path: path.read_bytes() for path in opencode.settings.rglob("*") if path.is_file()}
     assert {path: now.get(path) for path in before} == before and not any("byref" in str(path) for path in now)

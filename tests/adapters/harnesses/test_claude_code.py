@@ -199,7 +199,7 @@ TALK = (line(type="queue-operation") + line(type="user", cwd="/home/dev/project"
 def test_the_first_prompt_and_the_words_before_a_call_are_read_from_the_conversation() -> None:
     assert claude_code.task(TALK) == ("mend the beacon", "/home/dev/project")
     assert claude_code.said(TALK, "t1") == "I look." and claude_code.said(TALK[200:], "t3") == "Now the tests."
-    assert claude_code.said(TALK, "t9") == "" and claude_code.said(b"", "t1") == "" and claude_code.task(b"{\n") == ("", "")
+    assert claude_code.said(TALK, "t9") is None and claude_code.said(b"", "t1") is None and claude_code.task(b"{\n") == ("", "")
 
 
 def test_usage_is_counted_once_a_message_and_unknown_numbers_stay_unknown() -> None:

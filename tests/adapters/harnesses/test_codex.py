@@ -109,7 +109,7 @@ def test_our_own_tools_are_known_by_their_server() -> None:
 
 def test_the_conversation_s_file_tells_the_task_what_was_said_and_what_it_cost() -> None:
     assert codex.task(ROLLOUT) == ("MAINTASK: look", "/home/dev/project") and codex.task(b"") == ("", "")
-    assert codex.said(ROLLOUT, "call_fails") == "Now exec_command fails." and codex.said(ROLLOUT, "call_none") == ""
+    assert codex.said(ROLLOUT, "call_fails") == "Now exec_command fails." and codex.said(ROLLOUT, "call_none") is None
     first, second, *_ = codex.spent(ROLLOUT)
     assert first.call_ids == ("call_short",) and second.call_ids == ("call_fails",) and first.message != second.message
     assert first.numbers == {"input": 700, "read": 300, "output": 30}, "cached tokens are not counted twice"

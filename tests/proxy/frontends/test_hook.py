@@ -16,13 +16,6 @@ from byref.proxy import config
 from byref.proxy.frontends import hook
 
 LIMIT = 60
-IMPATIENT = f"""
-import sys
-hook = {{}}
-exec(open({hook.__file__!r}).read(), hook)
-hook["WAIT"] = 30
-hook["main"](sys.argv[1:])
-"""  # as little as a harness gives it, on a slow clock
 
 
 @pytest.fixture
@@ -32,9 +25,9 @@ def run(daemon):
     patient: it waits for a daemon that it starts; a hook with the time that a harness gives it does not.
     """
     def start(event: bytes, *words: str, wait: str = "30", patient: bool = True, **env: str) -> subprocess.CompletedProcess[bytes]:
-        program = [hook.__file__] if patient else ["-c", IMPATIENT]
-        return subprocess.run([sys.executable, "-I", "-S", *program, "claude-code", "--wait", wait, *words], input=event,
-                              capture_output=True, timeout=LIMIT, env=daemon.byref.env | env, check=False)
+        waits = ["--wait", wait] if patient else []
+        return subprocess.run([sys.executable, "-I", "-S", hook.__file__, "claude-code", *waits, *words], input=event,
+                              capture_output=True, timeout=LIMIT, env=daemon.byref.env | {"BYREF_HOOK_WAIT": wait} | env, check=False)
     return start
 
 
@@ -145,6 +138,30 @@ def test_an_answer_that_is_broken_or_bad_is_none(daemon, run, answer):
         thread.start()
         assert said_nothing(run(b"x")) and len(log(daemon)) == 1
         thread.join()
+
+
+@pytest.mark.parametrize(("said", "waits"), [("5", 5.0), ("0.5", 0.5), ("0", 0.0), ("", hook.WAIT)])
+def test_the_environment_says_how_long_a_view_is_waited_for(said, waits):
+    assert hook.patience({b"BYREF_HOOK_WAIT": said.encode()}) == waits and hook.patience({}) == hook.WAIT
+
+
+def test_a_daemon_that_hangs_is_waited_for_as_long_as_the_environment_says(daemon, run):
+    daemon.start(echo=True)
+    pid = daemon.about()["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        assert said_nothing(run(b"x", patient=False, wait="0.2"))
+        threading.Timer(0.5, os.kill, (pid, signal.SIGCONT)).start()
+        assert run(b"x", patient=False, wait="30").stdout == b"auto of claude-code: x"
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+@pytest.mark.parametrize("said", ["soon", "-1", "nan", "61", "0,5"])
+def test_a_wait_that_is_none_is_said_in_the_log(daemon, run, said):
+    daemon.start(echo=True)
+    assert said_nothing(run(b"x", patient=False, BYREF_HOOK_WAIT=said))
+    assert len(log(daemon)) == 1 and "number of seconds from 0 to 60, such as 0.5" in log(daemon)[0]
 
 
 @pytest.mark.parametrize("words", [[], ["claude-code", "--wait"], ["claude-code", "--wait", "long"]])

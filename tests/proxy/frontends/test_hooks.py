@@ -216,6 +216,38 @@ def test_what_the_agent_said_and_was_set_to_do_reaches_the_view(talk: Talk, monk
     assert seen == [("mend the beacon", "First the build.")]
 
 
+def test_a_conversation_that_the_harness_is_about_to_write_is_waited_for(
+        talk: Talk, gateway: byref.Gateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = [{"type": "text", "text": "The beacon."}, {"type": "tool_use", "id": "late"}]
+    row = {"type": "assistant", "message": {"id": "m", "content": blocks}}
+    first = {"type": "user", "message": {"content": "find what fails"}, "cwd": str(tmp_path)}
+    agent = Talk(gateway, tmp_path, agent="a1")
+    written = tmp_path / "s1" / "subagents" / "agent-a1.jsonl"
+    seen: list[tuple[str, str]] = []
+    real, naps = byref.Session.capture, 0
+
+    def capture(self: byref.Session, **named: Any) -> Any:
+        seen.append((self.task, named["said"]))
+        return real(self, **named)
+
+    def sleep(seconds: float) -> None:
+        nonlocal naps
+        naps += 1
+        if naps == 3:
+            written.parent.mkdir(parents=True)
+            written.write_text(json.dumps(first) + "\n" + json.dumps(row) + "\n")
+
+    monkeypatch.setattr(byref.Session, "capture", capture)
+    monkeypatch.setattr(hooks.time, "sleep", sleep)
+    agent.bash("make", LOG, call_id="late")
+    assert seen == [("find what fails", "The beacon.")] and naps == 3
+    agent.bash("make again", LOG, call_id="never")
+    assert naps == 3 + len(hooks.FLUSHED)
+    agent.bash("make more", LOG, call_id="nor this")
+    assert naps == 4 + len(hooks.FLUSHED), "what was waited for in vain is not waited for again"
+    assert [task for task, _ in seen] == ["find what fails"] * 3 and [said for _, said in seen[1:]] == ["", ""]
+
+
 def message(name: str, call: str, tokens: int) -> str:
     usage = {"input_tokens": tokens, "output_tokens": 1}
     return json.dumps({"type": "assistant", "message": {"id": name, "usage": usage, "content": [{"type": "tool_use", "id": call}]}}) + "\n"
