@@ -79,7 +79,7 @@ class Bench:
             "BYREF_HOOK_WAIT": "5",  # a machine that does much else is no fault of the hooks'
             "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1", "DISABLE_AUTOUPDATER": "1",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            "MCP_CONNECTION_NONBLOCKING": "0", "CLAUDE_CODE_MCP_STARTUP_WAIT_MS": "60000",  # their tools are there from the first request on
+            "MCP_CONNECTION_NONBLOCKING": "0", "CLAUDE_CODE_MCP_STARTUP_WAIT_MS": "60000",  # tools are there from the first request on
             # The one entry point where this build has Grep as a tool of its own.
             "CLAUDE_CODE_ENTRYPOINT": "local-agent"}
 
