@@ -26,11 +26,14 @@ from byref.proxy.ledger.savings import Savings
 from byref.proxy.ledger.trajectories import Trajectory
 
 PROFILES = ("safe", "auto", "lean")
+_NOTES = (".json",)  # a harness's own lists and settings beside its recordings
 _BAR = 0.2  # seconds between two looks of the progress
 _TOLD = 50  # faults that are told as they come
-# Of each harness: an option, who finds its folder, the default of that, and what is below it.
-_OWN = (("claude_code", "CLAUDE_CONFIG_DIR", ".claude", "projects"), ("codex", "CODEX_HOME", ".codex", "sessions"),
-        ("opencode", "XDG_DATA_HOME", ".local/share", "opencode"))
+# Of each harness: an option, who finds its folder, the defaults of that, and what is below it. Claude Code 1.0.29 and its followers wrote
+# to the second (github.com/anthropics/claude-code/issues/2277). Codex archives sessions beside the others.
+_OWN = (("claude_code", "CLAUDE_CONFIG_DIR", (".claude", ".config/claude"), ("projects",)),
+        ("codex", "CODEX_HOME", (".codex",), ("sessions", "archived_sessions")),
+        ("opencode", "XDG_DATA_HOME", (".local/share",), ("opencode",)))
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
@@ -107,12 +110,12 @@ def _meant(args: argparse.Namespace) -> list[str]:
     found = files(args.files)
     if args.files and not found:
         raise ConfigError(f"no recording in {', '.join(args.files)}: a file's name is to end in {', '.join(ENDINGS)}")
-    for option, variable, default, below in _OWN:
+    for option, variable, defaults, below in _OWN:
         if getattr(args, option):
-            folder = os.path.join(config.harness_folder(variable, default), below)
-            own = [path for path in files([folder]) if path.endswith((".jsonl", ".db"))] if os.path.isdir(folder) else []
+            places = dict.fromkeys(os.path.join(config.harness_folder(variable, one), name) for one in defaults for name in below)
+            own = [path for path in files(filter(os.path.isdir, places)) if not path.endswith(_NOTES)]
             if not own:
-                raise ConfigError(f"no recorded sessions below {folder}; {variable} names another folder")
+                raise ConfigError(f"no recorded sessions below {' or '.join(places)}; {variable} names another folder")
             found += own
     if args.days is not None and found:
         since = time.time() - 86_400 * args.days

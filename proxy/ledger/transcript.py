@@ -41,6 +41,7 @@ class Transcript:
         self._calls: dict[str, list[_Call]] = {}
         self._answered: dict[str, _Call] = {}
         self._results: list[tuple[_Call, str, bool]] = []
+        self._places: dict[str, int] = {}  # of the last result of a call
         self._bills: dict[str, Mapping[str, int]] = {}
 
     @property
@@ -76,7 +77,14 @@ class Transcript:
         waiting = self._calls.get(key)
         call = waiting.pop(0) if waiting else self._answered.get(key) or _Call(UNKNOWN, {}, len(self._speeches) - 1)
         self._answered[key] = call
+        self._places[key] = len(self._results)
         self._results.append((call, text, is_error))
+
+    def saw(self, key: str, text: str) -> None:
+        """What the model saw in place of a call's last result."""
+        if key in self._places:
+            call, _, is_error = self._results[self._places[key]]
+            self._results[self._places[key]] = call, text, is_error
 
     def billed(self, message: str, *, input: int, read: int, written: int, output: int) -> None:
         """What the provider counted for one answer; said again, the largest count of output stands, for it grows as it streams."""

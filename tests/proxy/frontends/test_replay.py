@@ -1,6 +1,7 @@
 """`byref replay` answers what byref would have saved in sessions that are already there, with the figures of the evaluation."""
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import json
 import os
@@ -48,6 +49,23 @@ def test_it_finds_the_users_own_sessions(byref, projects):
     assert told.startswith("3 sessions (3 Claude Code), 6 requests, 3 tool outputs.")
     assert "With byref's profile `auto` 9" in told and "Of the whole bill it would have saved" in told
     assert done.stderr == b"", "no bar where there is no terminal"
+
+
+def test_it_finds_them_where_older_versions_put_them_and_packed_and_beside_what_is_none(byref, tmp_path):
+    for folder, name in ((".claude/projects/-home-dev-x", "a"), (".config/claude/projects/-home-dev-y", "b"),
+                         (".claude/projects/-home-dev-z/s1/subagents", "c")):
+        (tmp_path / folder).mkdir(parents=True)
+        claude(tmp_path / folder, name)
+    packed = tmp_path / ".config/claude/projects/-home-dev-y/b.jsonl"
+    packed.with_name("b.jsonl.gz").write_bytes(gzip.compress(packed.read_bytes()))
+    packed.unlink()
+    notes = tmp_path / ".claude/projects/-home-dev-x"
+    (notes / "sessions-index.json").write_text('{"version": 1, "entries": []}')
+    (notes / "d.jsonl").write_text('{"type": "summary", "summary": "A title", "leafUuid": "x"}\n')
+    (notes / "s1").mkdir()
+    (notes / "s1" / "tool-results.txt").write_text("x" * 1000)
+    done = byref("replay", "--claude-code", "--jobs", "1", HOME=str(tmp_path), CLAUDE_CONFIG_DIR="")
+    assert done.stdout.decode().startswith("3 sessions (3 Claude Code), 6 requests, 3 tool outputs.") and done.stderr == b""
 
 
 def test_without_sessions_it_says_where_it_looked(byref, tmp_path):

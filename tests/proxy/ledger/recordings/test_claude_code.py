@@ -156,3 +156,38 @@ def test_what_the_program_answered_itself_was_not_billed_and_is_no_answer_of_the
     (found,) = read(tmp_path / "a.jsonl", [*SESSION, own])
     (plain,) = read(tmp_path / "b.jsonl", SESSION)
     assert (found.usage, found.model, found.turns) == (plain.usage, plain.model, plain.turns)
+
+
+def test_a_prompt_in_another_ones_place_begins_a_branch(tmp_path: Path) -> None:
+    """What the branch that was left had shown is in no context of what follows."""
+    def at(parent: str, text: str) -> str:
+        return text.replace('"parentUuid": null', f'"parentUuid": "{parent}"')
+    def turn(key: str) -> list[str]:
+        return [at(f"{key}0", line("assistant", use(f"t{key}", "Bash", command=key), f"{key}1", id=f"m{key}")),
+                at(f"{key}1", line("user", result(f"t{key}", key), f"{key}2"))]
+    rows = [*SESSION, at("u7", line("user", "now this", "a0")), *turn("a"), at("a2", line("user", "and on", "b0")), *turn("b"),
+            at("u7", line("user", "now that instead", "c0")), *turn("c"), at("c2", line("user", "and on", "d0")), *turn("d"),
+            at("d2", line("user", "<local-command-stdout>ok</local-command-stdout>", "e0")),
+            at("d2", line("user", "more", "f0", isMeta=True))]
+    found = read(tmp_path / "a.jsonl", rows)
+    assert [(one.id, one.task, [turn.output for turn in one.turns][-2:]) for one in found] == [
+        ("s1", "mend the parser", ["a", "b"]), ("s1#2", "now that instead", ["c", "d"])]
+
+
+def test_of_a_result_that_the_program_cut_later_what_the_model_saw_counts(tmp_path: Path) -> None:
+    def cut(key: str, **more: Json) -> str:
+        return json.dumps({"type": "content-replacement", "sessionId": "s1", "replacements": [
+            {"kind": "tool-result", "toolUseId": key, "replacement": "<persisted-output>1.2 MB</persisted-output>"}], **more})
+    inner = [line("assistant", use("t9", "Bash", command="ls"), "v2", id="m9", isSidechain=True, agentId="a7"),
+             line("user", result("t9", "x" * 100), "v3", isSidechain=True, agentId="a7"), cut("t1", agentId="a7"), cut("t9", agentId="a7")]
+    one, other = read(tmp_path / "a.jsonl", [*SESSION[:9], cut("t2"), cut("none"), *SESSION[9:], *inner])
+    assert [turn.output for turn in one.turns] == ["a.py:1:def parse_header():", "<persisted-output>1.2 MB</persisted-output>"]
+    assert one.turns[1].is_error and [turn.output for turn in other.turns] == ["<persisted-output>1.2 MB</persisted-output>"]
+
+
+def test_a_file_of_notes_alone_holds_no_session_and_nothing_is_wrong_with_it(tmp_path: Path) -> None:
+    for row in ({"type": "summary", "summary": "A title", "leafUuid": "x"}, {"type": "custom-title", "customTitle": "x", "sessionId": "s1"},
+                {"type": "file-history-snapshot", "messageId": "u1", "snapshot": {}, "isSnapshotUpdate": False},
+                {"type": "queue-operation", "operation": "enqueue", "timestamp": "t", "sessionId": "s1", "content": "go"},
+                {"type": "started", "key": "v2:1", "agentId": "a1"}):
+        assert read(tmp_path / "a.jsonl", [json.dumps(row)]) == []
