@@ -103,6 +103,10 @@ class Cached:
     def status(self, scope: Scope) -> LayerStatus:
         return self._layer.status(scope)
 
+    def warm(self) -> None:
+        """As the layer's, where it has one."""
+        getattr(self._layer, "warm", lambda: None)()
+
     def search(self, query: Query, scope: Scope, budget: Budget, candidates: Sequence[Hit] | None = None) -> Contribution:
         """As the layer's, or its answer to the same. Of outputs that the caller named nothing is kept: a damaged one is to be told."""
         if scope.named:

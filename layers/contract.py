@@ -173,7 +173,8 @@ class Added:
 class Layer(Protocol):
     """An independent producer of signals over one scope. May be used from many threads at once.
 
-    name: as its module's. version: of its chunking, model and scores together: another version is another index.
+    name: as its module's. version: of its chunking, model and scores together: another version is another index. One that computes with
+    a model may have `warm()`, too: where its index holds something, it starts to load the model, and returns at once.
     """
 
     @property

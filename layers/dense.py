@@ -116,6 +116,11 @@ class Dense:
         return Contribution([Hit(Span(near.blob, near.start, near.end), near.score, self.name) for *_, near in hits[:budget.hits]],
                             None if len(searched) == len(scope.held) else searched, done < 0)
 
+    def warm(self) -> None:
+        """Starts to load the model, where there are vectors of the scope."""
+        if self._folder is not None and os.path.isdir(self._folder) and os.listdir(self._folder) and not self._fault():
+            self._handle().start()
+
     def indexed(self) -> frozenset[str]:
         """Of the model that is loaded; until one is, of those whose indexes lie there, so that what is gone can be let go."""
         if self._fault():

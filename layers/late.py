@@ -95,6 +95,11 @@ class Late:
         self._asked = time.monotonic()
         return found
 
+    def warm(self) -> None:
+        """Starts to load the model, where there are vectors of the scope."""
+        if self._reached() and not self._handle().fault():
+            self._handle().start()
+
     def indexed(self) -> frozenset[str]:
         return frozenset(blob for blob, (end, size) in self._reached().items() if end >= size)
 

@@ -103,6 +103,11 @@ class Static:
         return Contribution([Hit(Span(near.blob, near.start, near.end), near.score, self.name) for *_, near in hits[:budget.hits]],
                             None if len(searched) == len(scope.held) else searched, done < 0)
 
+    def warm(self) -> None:
+        """Starts to load the model, where there are vectors of the scope."""
+        if self._folder is not None and self._place not in _tables and os.path.isdir(self._folder) and not self._missing():
+            _start(self._place)
+
     def indexed(self) -> frozenset[str]:
         if self._unfit():
             return frozenset()
@@ -212,14 +217,20 @@ def _table(place: str) -> Table:
 def _in_time(place: str, budget: Budget) -> Table:
     """The same, loaded in the background and waited for as long as the search has time. Raises `Starting` when it is over."""
     if place not in _tables:
-        done = Event()
-        there = _loading.setdefault(place, done)
         left = budget.until - budget.clock()
-        if there is done:
-            workers.start(partial(_load, place, done, 0.0 if left >= LOADING else max(0.0, left) + LOADING / 10))
+        there = _start(place, 0.0 if left >= LOADING else max(0.0, left) + LOADING / 10)
         if not there.wait(min(max(0.0, left), PATIENCE)):
             raise Starting
     return _table(place)
+
+
+def _start(place: str, delay: float = 0.0) -> Event:
+    """Loads the model in the background, if nobody does. Set when it is there, or is known not to be."""
+    done = Event()
+    there = _loading.setdefault(place, done)
+    if there is done:
+        workers.start(partial(_load, place, done, delay))
+    return there
 
 
 def _load(place: str, done: Event, delay: float) -> None:

@@ -115,6 +115,12 @@ class Indexes:
             return frozenset()
         return frozenset().union(*(layer.indexed() for layer in self.orchestrator(scope.name).layers if WORDS in layer.roles))
 
+    def warm(self, name: str) -> None:
+        """Has the layers that hold something of a scope load what they compute with, in the background."""
+        if self._exists(name):
+            for layer in self.orchestrator(name).layers:
+                getattr(layer, "warm", lambda: None)()
+
     def lost(self, name: str) -> None:
         """The store let outputs go: what is known of the scope is read again."""
         self._memory.clear(name)

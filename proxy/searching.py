@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 
 from byref.layers import fusion, ranking
+from byref.layers.fusion import of_late
 from byref.layers.orchestrator import ABORTED, RAN, SKIPPED
 from byref.layers.workers import prompt
 from byref.proxy import anytime, likeness
@@ -56,7 +57,8 @@ _OF_MANY = 4  # the same where far more are not: such a query is prose
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The answer of a search. hits: best first. layers: what became of each. uncovered: tokens of the query found nowhere.
+    """The answer of a search. hits: best first. layers: what became of each. uncovered: tokens of the query found nowhere;
+    where no layer looked for words, those that nothing comes near.
 
     searched of outputs were looked at whole. text: all of it as an agent reads it. explanation: where it was asked for, how each
     hit came to its place, as docs/explain-2.schema.json says. timeline: when each layer was through; equal answers may differ in that.
@@ -156,8 +158,10 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
     counts = [sum(column) for column in zip(*(one.contribution.places for one in answers if one.contribution.places), strict=True)]
     missed = tuple(token for number, token in enumerate(query.tokens) if not any(
         count for count, term in zip(counts, query.terms, strict=False) if term.tokens >> number & 1))
-    if not counts or query.compiled is not None or like is not None or any(one.hit.exact for one in ranked):
-        missed = ()  # where no layer came to count, nothing is known to stand nowhere
+    if not counts:  # no layer looked for words: what those that go by meaning say, where they agree
+        missed = _uncovered(answers)
+    if query.compiled is not None or like is not None or any(one.hit.exact for one in ranked):
+        missed = ()
     searched = _searched(view, answers)
     ran = tuple(_ran(answer, view) for answer in answers)
     room = max_tokens - _room(query, missed, ran) - sum(map(estimate, forms.notes))
@@ -165,7 +169,7 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
     rest = None if given is None or like is not None else unseen(ranked, found, view, query, given, room)
     hits, shown = fitting(found if rest is None else rest, query, min(k or HITS, HITS) if k is None else k, room, rest is not None)
     tail = _tail(query, ran, missed, len(hits), len(view.outputs), searched, filters, () if like is None else likeness.twins(like, view),
-                 forms.notes + [OLDER] * view.older)
+                 forms.notes + [OLDER] * view.older, "nowhere" if counts else "nothing like")
     if indexes is not None and not view.named:
         indexes.used(scope, [ranked[hit.rank - 1].hit.span.blob for hit in hits if hit.rank])
     course = anytime.timeline(every, ranked[:anytime.BEST], zero, time.perf_counter_ns())
@@ -250,6 +254,12 @@ def _searched(view: Scope, answers: Sequence[Answer]) -> int:
     return len(view.outputs) - len(missing)
 
 
+def _uncovered(answers: Sequence[Answer]) -> tuple[str, ...]:
+    """Words of the query that nothing covers, as all layers say that went through the whole scope and tell it."""
+    told = [one.contribution.uncovered for one in answers if one.status == RAN and one.contribution.searched is None and of_late(one.name)]
+    return tuple(word for word in (told[0] if told else ()) if all(word in others for others in told))
+
+
 def _ran(answer: Answer, view: Scope) -> Ran:
     contribution = answer.contribution
     covered = 10_000
@@ -271,7 +281,7 @@ def _short(missed: Sequence[str]) -> list[str]:
 
 
 def _tail(query: Query, ran: Sequence[Ran], missed: Sequence[str], shown: int, outputs: int, searched: int,
-          filters: Mapping[str, str], twins: Sequence[str] = (), notes: Sequence[str] = ()) -> str:
+          filters: Mapping[str, str], twins: Sequence[str] = (), notes: Sequence[str] = (), lacks: str = "nowhere") -> str:
     """The last line: what ran and found how much, where, and what of the query stands nowhere."""
     said = ", ".join(f"{one.name} {one.hits}" + (f" ({one.status})" if one.status == ABORTED else
                      f" ({max(1, one.coverage // 100)}%)" if one.coverage < 10_000 else "") for one in ran if one.status != SKIPPED)
@@ -293,5 +303,5 @@ def _tail(query: Query, ran: Sequence[Ran], missed: Sequence[str], shown: int, o
     if missed:
         named = _short(missed)
         rest = len(missed) - len(named)
-        told.append("nowhere: " + " ".join(named) + (f" and {rest} more" if rest > 0 else ""))
+        told.append(f"{lacks}: " + " ".join(named) + (f" and {rest} more" if rest > 0 else ""))
     return f"[{'; '.join(told)}]\n"

@@ -58,7 +58,10 @@ class Handle:
     name = "models/wordy"
 
     def __init__(self, encoder: Wordy | None = None, fault: str = "") -> None:
-        self.encoder, self._fault = encoder, fault
+        self.encoder, self._fault, self.started = encoder, fault, 0
+
+    def start(self) -> None:
+        self.started += 1
 
     def ready(self) -> Wordy | None:
         return self.encoder

@@ -19,7 +19,9 @@ from weakref import WeakKeyDictionary
 
 from byref.proxy import config, discover
 from byref.proxy.errors import ByrefError, ConfigError
+from byref.proxy.frontends.command import SESSION
 from byref.proxy.frontends.nested import starts_byref
+from byref.proxy.frontends.warming import warm
 from byref.proxy.gateway import Gateway
 from byref.proxy.harness import Harness, Hook, Recorded, Returned, Standing
 from byref.proxy.ledger import events
@@ -109,7 +111,9 @@ class Driver:
             if hook.kind != "began":
                 self._bare(hook, conversation)
             return b""
-        if hook.kind == "asked":
+        if hook.kind == "opened":
+            warm(self.gateway, conversation.scope, SESSION.__eq__)  # an MCP server answers for its own sessions by itself
+        elif hook.kind == "asked":
             conversation.tasks[hook.agent] = conversation.tasks.get(hook.agent) or hook.text[:TASK]
         elif hook.kind == "forgot":
             for agent in {"", hook.agent, *conversation.tasks} if not hook.agent else {hook.agent}:

@@ -8,16 +8,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import Event
 from typing import TYPE_CHECKING
 
 import byref
 from byref.proxy import config, discover
 from byref.proxy.errors import ByrefError, ConfigError
-from byref.proxy.frontends.command import Command
+from byref.proxy.frontends.command import SESSION, Command
 from byref.proxy.frontends.tools.engine import Tools
 from byref.proxy.frontends.tools.offered import Offered, chosen
+from byref.proxy.frontends.warming import warm
 from byref.proxy.frontends.wrap import own
 from byref.proxy.frontends.wrap.declared import instructions
 from byref.proxy.gateway import open as open_gateway
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
     Context: TypeAlias = ServerRequestContext[Mapping[str, object]]
 
 
-def server(session: Session, offered: Offered | None = None) -> Server[Mapping[str, object]]:
-    """The server over one session. offered: tools beside the second calls."""
+def server(session: Session, offered: Offered | None = None, begun: Callable[[], object] = lambda: None) -> Server[Mapping[str, object]]:
+    """The server over one session. offered: tools beside the second calls. begun: is called whenever a client lists them."""
     from mcp.server import Server
     from mcp.shared.exceptions import MCPError
     from mcp_types import (
@@ -60,6 +61,7 @@ def server(session: Session, offered: Offered | None = None) -> Server[Mapping[s
     template = ListResourceTemplatesResult(resource_templates=[ResourceTemplate.model_validate(own.TEMPLATE)])
 
     async def on_list(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+        begun()
         return listed
 
     async def on_call(context: Context, params: CallToolRequestParams) -> CallToolResult:
@@ -90,7 +92,7 @@ def server(session: Session, offered: Offered | None = None) -> Server[Mapping[s
 
 async def _serve(session: Session, offered: Offered | None) -> None:
     from mcp.server.stdio import stdio_server
-    made = server(session, offered)
+    made = server(session, offered, lambda: warm(session.gateway, session.scope, SESSION.__ne__))
     async with stdio_server() as (reads, writes):
         await made.run(reads, writes, made.create_initialization_options())
 

@@ -263,3 +263,12 @@ def test_a_real_model_gives_the_same_answer_each_time_built_or_not(real: Late) -
     built = real.search(query, world.scope, budget())
     assert [hit.span for hit in built.hits[:5]] == [hit.span for hit in first.hits[:5]]
     assert all(abs(a.score - b.score) <= 20 for a, b in zip(built.hits, first.hits, strict=True))
+
+
+def test_a_model_is_loaded_ahead_where_there_are_vectors_alone(layer: Late, made: World, handle: Handle, tmp_path: Path) -> None:
+    Late(None).warm()
+    layer.warm()
+    assert handle.started == 0
+    layer.apply(made.added(), (), Event())
+    Late(str(tmp_path / "late")).warm()
+    assert handle.started == 1

@@ -239,3 +239,17 @@ def test_a_model_that_cannot_be_read_is_told_by_the_search_that_loads_it(layer: 
     (tiny_model / "model.safetensors").write_bytes(b"no")
     with pytest.raises(Invalid, match="damaged"):
         layer.search(parse("dog"), scope(TEXTS), budget())
+
+
+def test_a_model_is_loaded_ahead_where_there_are_vectors_alone(tiny_model: Path, tmp_path: Path) -> None:
+    folder = str(tmp_path / "ahead")
+    static._tables.pop(str(tiny_model), None)
+    static.Static(folder, str(tiny_model)).warm()
+    assert str(tiny_model) not in static._loading
+    static.Static(folder, str(tiny_model)).apply(added(scope(TEXTS)), (), Event())
+    static._tables.pop(str(tiny_model))
+    static.Static(folder, str(tiny_model)).warm()
+    until = time.monotonic() + 10
+    while str(tiny_model) not in static._tables and time.monotonic() < until:
+        time.sleep(0.01)
+    assert str(tiny_model) in static._tables

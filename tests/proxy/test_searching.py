@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 import byref
+from byref.layers import late
 from byref.proxy.errors import Corrupt, Invalid, Unknown
 from byref.proxy.searching import USAGE, search
+from late_worlds import Handle, Wordy
 
 
 @pytest.fixture
@@ -242,3 +244,12 @@ def test_nothing_that_is_asked_breaks_an_indexed_scope_or_shows_another(session:
         with pytest.raises(Invalid) as told:
             session.search("" if "like" in wrong else "needle", **wrong)  # type: ignore[arg-type]
         assert len(str(told.value)) < 500
+
+
+def test_where_no_layer_looks_for_words_late_says_what_nothing_covers(session: byref.Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(late, "chosen", lambda model: Handle(Wordy()))
+    put(session, "a dog barks\n")
+    found = session.search("puppy quagga", layers=["late"])
+    assert found.uncovered == ("quagga",) and "nothing like: quagga" in found.text
+    assert session.search("puppy quagga", layers=["late", "text"]).uncovered == ("puppy", "quagga"), "of words, where they stand counts"
+    assert session.search("puppy barks", layers=["late"]).uncovered == ()
