@@ -6,6 +6,7 @@ between two gaps must be exactly the lines that stand between their markers. So 
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -137,9 +138,8 @@ def span(address: str, raw: bytes) -> tuple[int, int]:
 @functools.lru_cache(maxsize=8)
 def line_ends(raw: bytes) -> list[int]:
     """Where each line ends, after its newline; 0 before the first."""
-    ends = [0]
-    for row in rows_of(raw):
-        ends.append(min(len(raw), ends[-1] + len(row) + 1))
+    ends = list(itertools.accumulate((len(row) + 1 for row in rows_of(raw)), initial=0))
+    ends[-1] = min(len(raw), ends[-1])
     return ends
 
 

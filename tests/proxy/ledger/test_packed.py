@@ -121,7 +121,8 @@ def test_files_that_an_archive_holds_by_zstd_are_read(tmp_path: Path) -> None:
     (gzip.compress(b"SQLite format 3\0" + bytes(100)), ": a database that is packed: unpack it first"),
     (gzip.compress(b"a.jsonl".ljust(257, b"\0") + b"ustar  \0"), ": a tar archive: unpack it first"),
     (b"a.jsonl".ljust(257, b"\0") + b"ustar  \0", ": a tar archive: unpack it first"),
-    (gzip.compress(gzip.compress(b"{}")), ": packed twice: unpack it first"), (gzip.compress(b""), ": empty")])
+    (gzip.compress(gzip.compress(b"{}")), ": packed twice: unpack it first"), (gzip.compress(b""), ": empty")],
+    ids=["a damaged zip", "a packed database", "a packed tar", "a tar", "packed twice", "empty"])  # gzip writes what time it is
 def test_what_cannot_be_unpacked_here_is_told(tmp_path: Path, data: bytes, told: str) -> None:
     assert read(tmp_path / "a.jsonl", data) == ([], [told])
 
