@@ -4,6 +4,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -67,16 +68,19 @@ def talk(gateway: byref.Gateway, tmp_path: Path) -> Talk:
     return Talk(gateway, tmp_path)
 
 
+def asked(prompt: str, folder: Path) -> str:
+    return json.dumps({"type": "user", "message": {"content": prompt}, "cwd": str(folder)}) + "\n"
+
+
 def outputs(gateway: byref.Gateway, folder: Path) -> int:
     return len(gateway.store.recent(config.scope_here(str(folder))))
 
 
 def test_a_long_output_becomes_a_view_that_can_be_fetched_from_the_projects_scope(talk: Talk, tmp_path: Path) -> None:
     shown = talk.bash("make", LOG)
-    assert shown is not None and len(shown) < len(LOG) / 2 and "ERROR: cannot link beacon" in shown
-    ref = shown[1:12]
+    assert shown and len(shown) < len(LOG) / 2 and "ERROR: cannot link beacon" in shown
     with byref.open() as other:
-        page = other.session("x", scope=config.scope_here(str(tmp_path))).fetch(ref, max_tokens=None)
+        page = other.session("x", scope=config.scope_here(str(tmp_path))).fetch(shown[1:12], max_tokens=None)
     assert page.data == LOG.encode(), "every byte, from another process too"
 
 
@@ -192,60 +196,51 @@ def test_a_conversation_belongs_to_the_folder_where_it_started(gateway: byref.Ga
     talk.tell("SessionStart", source="startup")
     talk.base["cwd"] = str(inner)
     assert talk.bash("make", LOG) is not None and outputs(gateway, tmp_path) == 1
-    row = {"type": "user", "cwd": str(tmp_path), "message": {"content": "mend it"}}
     later = Talk(gateway, tmp_path, "s2")
-    later.transcript.write_text(json.dumps(row) + "\n")
+    later.transcript.write_text(asked("mend it", tmp_path))
     later.base["cwd"] = str(inner)
     assert later.bash("make it", LOG) is not None
     assert outputs(gateway, tmp_path) == 2, "read from the conversation where the start was missed"
 
 
-def test_what_the_agent_said_and_was_set_to_do_reaches_the_view(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """Task and words of each call that is captured."""
     seen: list[tuple[str, str]] = []
     real = byref.Session.capture
+    monkeypatch.setattr(byref.Session, "capture", lambda self, **named: (seen.append((self.task, named["said"])), real(self, **named))[1])
+    return seen
 
-    def capture(self: byref.Session, **named: Any) -> Any:
-        seen.append((self.task, named["said"]))
-        return real(self, **named)
 
-    monkeypatch.setattr(byref.Session, "capture", capture)
+def talked(call: str, words: str) -> str:
+    blocks = [{"type": "text", "text": words}, {"type": "tool_use", "id": call, "name": "Bash", "input": {}}]
+    return json.dumps({"type": "assistant", "message": {"id": "m", "content": blocks}}) + "\n"
+
+
+def test_what_the_agent_said_and_was_set_to_do_reaches_the_view(talk: Talk, told: list[tuple[str, str]]) -> None:
     talk.tell("UserPromptSubmit", prompt="mend the beacon")
-    blocks = [{"type": "text", "text": "First the build."}, {"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}]
-    talk.transcript.write_text(json.dumps({"type": "assistant", "message": {"id": "m", "content": blocks}}) + "\n")
+    talk.transcript.write_text(talked("t1", "First the build."))
     talk.bash("make", LOG)
-    assert seen == [("mend the beacon", "First the build.")]
+    assert told == [("mend the beacon", "First the build.")]
 
 
-def test_a_conversation_that_the_harness_is_about_to_write_is_waited_for(
-        talk: Talk, gateway: byref.Gateway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    blocks = [{"type": "text", "text": "The beacon."}, {"type": "tool_use", "id": "late"}]
-    row = {"type": "assistant", "message": {"id": "m", "content": blocks}}
-    first = {"type": "user", "message": {"content": "find what fails"}, "cwd": str(tmp_path)}
-    agent = Talk(gateway, tmp_path, agent="a1")
-    written = tmp_path / "s1" / "subagents" / "agent-a1.jsonl"
-    seen: list[tuple[str, str]] = []
-    real, naps = byref.Session.capture, 0
-
-    def capture(self: byref.Session, **named: Any) -> Any:
-        seen.append((self.task, named["said"]))
-        return real(self, **named)
+def test_what_the_harness_is_about_to_write_is_waited_for(
+        gateway: byref.Gateway, told: list[tuple[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent, written, naps = Talk(gateway, tmp_path, agent="a1"), tmp_path / "s1" / "subagents" / "agent-a1.jsonl", []
 
     def sleep(seconds: float) -> None:
-        nonlocal naps
-        naps += 1
-        if naps == 3:
+        naps.append(seconds)
+        if len(naps) == 3:
             written.parent.mkdir(parents=True)
-            written.write_text(json.dumps(first) + "\n" + json.dumps(row) + "\n")
+            written.write_text(asked("find what fails", tmp_path) + talked("late", "The beacon."))
 
-    monkeypatch.setattr(byref.Session, "capture", capture)
     monkeypatch.setattr(hooks.time, "sleep", sleep)
     agent.bash("make", LOG, call_id="late")
-    assert seen == [("find what fails", "The beacon.")] and naps == 3
+    assert told == [("find what fails", "The beacon.")] and len(naps) == 3, "a subagent's file, too"
     agent.bash("make again", LOG, call_id="never")
-    assert naps == 3 + len(hooks.FLUSHED)
     agent.bash("make more", LOG, call_id="nor this")
-    assert naps == 4 + len(hooks.FLUSHED), "what was waited for in vain is not waited for again"
-    assert [task for task, _ in seen] == ["find what fails"] * 3 and [said for _, said in seen[1:]] == ["", ""]
+    assert len(naps) == 4 + len(hooks.FLUSHED), "what was waited for in vain is not waited for again"
+    assert told[1:] == [("find what fails", "")] * 2
 
 
 def message(name: str, call: str, tokens: int) -> str:
@@ -337,22 +332,13 @@ def test_nothing_of_ours_fails_a_call(talk: Talk, gateway: byref.Gateway, monkey
 
 
 def test_many_conversations_at_once_keep_apart(gateway: byref.Gateway, tmp_path: Path) -> None:
-    faults: list[str] = []
+    def foreign(name: str) -> list[str]:
+        talk, mine = Talk(gateway, tmp_path, name), LOG.replace("step", f"step of {name}")
+        shown = [talk.bash(f"make {n}", mine + f"run {n}\n") or "" for n in range(4)]
+        return [line for view in shown for line in view.splitlines() if line.startswith("2026") and f"step of {name}" not in line]
 
-    def work(name: str) -> None:
-        talk = Talk(gateway, tmp_path, name)
-        mine = LOG.replace("step", f"step of {name}")
-        for n in range(4):
-            shown = talk.bash(f"make {n}", mine + f"run {n}\n")
-            lines = [] if shown is None else [line for line in shown.splitlines() if line.startswith("2026")]
-            faults.extend(line for line in lines if f"step of {name}" not in line)
-
-    threads = [threading.Thread(target=work, args=(f"s{n}",)) for n in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert faults == []
+    with ThreadPoolExecutor(6) as threads:
+        assert list(threads.map(foreign, [f"s{n}" for n in range(6)])) == [[]] * 6
     assert len(gateway.store.recent(config.scope_here(str(tmp_path)), limit=100)) == 24
 
 
