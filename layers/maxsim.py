@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 INT8, BF16 = "int8", "bf16"
 DEVICE_BLOCK = 1 << 16  # tokens at once on a GPU
-BLOCK = 4096  # tokens that are multiplied at once: 6 MiB of float32 at 384 numbers each, and some milliseconds
+BLOCK = 4096  # tokens that are multiplied at once, at most: some milliseconds
+CACHED = 1 << 20  # bytes of float32 that a block of numpy's takes, so that what was decoded is still at hand when it is multiplied
+TOGETHER = 16  # blocks whose chunks are added up at once
 SCALE = 10_000  # a product of 1 between a token of the query and one of a document
 WIDEST = 1024  # numbers of a row up to which 4,096 * 127 * sqrt(width) stays below 2**24
 GRID = {INT8: 4096, BF16: 2048}  # steps of a query's numbers to 1
@@ -107,7 +109,7 @@ def scan(query: Floats, weights: Int64, parts: Iterable[Tokens], late: Callable[
     once, 0 for what suits.
     """
     import numpy as np
-    at = _Scan(query, np.asarray(weights, np.int64), block or (DEVICE_BLOCK if _on_device() else BLOCK))
+    at = _Scan(query, np.asarray(weights, np.int64), block or _suiting(query.shape[1]))
     for part in parts:
         if late():
             break
@@ -130,6 +132,7 @@ class _Scan:
         self._carry: Floats | None = None  # the best so far of a chunk that goes on in the next block
         self._sizes: list[tuple[int, Int64]] = []  # of each part: chunks, and which of them have tokens
         self._totals: list[Int64] = []
+        self._bests: list[Floats] = []  # of the last blocks, yet to be added up
         self._best = np.full(len(query), -np.inf, np.float32)
 
     def take(self, part: Tokens, late: Callable[[], bool]) -> bool:
@@ -144,20 +147,21 @@ class _Scan:
         if self._multiply is None:
             self._multiply = _chosen(self._query, INT8 if part.scales is not None else BF16, self._block)
         at = int(part.bounds[0])
+        first = int(np.searchsorted(starts, at))
         while at < size:
             end = min(size, at + self._block - self._filled)
-            here = starts if at == 0 and end == size else starts[np.searchsorted(starts, at):np.searchsorted(starts, end)]
-            here = here - at + self._filled
+            last = int(np.searchsorted(starts, end))  # where the next block begins
+            here = starts[first:last] - at + self._filled
             if not self._filled and (not len(here) or here[0]):
                 here = np.concatenate([np.zeros(1, np.int64), here])
             self._starts.append(here)
             self._multiply.put(self._filled, part.vectors[at:end], None if part.scales is None else part.scales[at:end])
             self._filled += end - at
-            at = end
+            at, first = end, last
             if self._filled == self._block:
                 if late():
                     return False
-                self.flush(goes_on=at < size and not bool(np.isin(at, starts)))
+                self.flush(goes_on=at < size and (last == len(starts) or int(starts[last]) > at))
         return True
 
     def flush(self, goes_on: bool = False) -> None:
@@ -171,11 +175,25 @@ class _Scan:
         if self._carry is not None:
             np.maximum(best[0], self._carry, out=best[0])
         self._carry = best[-1].copy() if goes_on else None
-        np.maximum(self._best, best.max(axis=0), out=self._best)
-        self._totals.append(_whole(best[:-1] if goes_on else best, self._multiply.kind) @ self._weights)
+        self._bests.append(best)
+        if goes_on:
+            self._bests[-1:] = [best[:-1]] if len(best) > 1 else []
+        if len(self._bests) >= TOGETHER:
+            self._add_up()
+
+    def _add_up(self) -> None:
+        import numpy as np
+        if self._bests and self._multiply is not None:
+            best = np.concatenate(self._bests)
+            np.maximum(self._best, best.max(axis=0), out=self._best)
+            self._totals.append(_whole(best, self._multiply.kind) @ self._weights)
+            self._bests.clear()
 
     def result(self) -> Scanned:
         import numpy as np
+        self._add_up()
+        if self._carry is not None:  # of a chunk that no time was left for
+            np.maximum(self._best, self._carry, out=self._best)
         kind = BF16 if self._multiply is None else self._multiply.kind
         found = np.concatenate(self._totals) if self._totals else np.zeros(0, np.int64)
         totals = []
@@ -305,6 +323,13 @@ def _on_device() -> bool:
         return False
     import torch
     return bool(torch.cuda.is_available())
+
+
+def _suiting(width: int) -> int:
+    """Tokens at once, by what multiplies them."""
+    if _on_device():
+        return DEVICE_BLOCK
+    return BLOCK if "torch" in sys.modules else min(BLOCK, CACHED // (4 * width))
 
 
 def _chosen(query: Floats, kind: str, block: int) -> _Multiply:
