@@ -18,7 +18,7 @@ RUNS = [
     ("run", "--raw", "--", "seq", "20000"), ("run", "--budget", "100", "--intent", "1234", "--", "seq", "20000"),
     ("run", "--profile", "lean", "-c", BOTH), ("run", "--profile", "none", "--", "seq", "20000"), ("run", "-c", "kill -9 $$"),
     ("run", "-c", r"i=0; while [ $i -lt 900 ]; do i=$((i+1)); printf '\377 %d \000\n' $i; done"), ("run", "--", "no-such-command"),
-    ("run", "--", sys.executable, "-c", "print('x' * 99 + '\\n' * 9_000_000)"),  # more than goes over the socket
+    ("run", "--", sys.executable, "-c", "print(('x' * 99 + '\\n') * 90_000)"),  # more than goes over the socket
 ]
 FETCHES: list[tuple[str, ...]] = [
     (), ("L5-7",), ("b0-64",), ("/err 1\\d7\\b/",), ("L99999",), ("nonsense[",), ("--all",), ("--part", "stderr"), ("--part", "none"),

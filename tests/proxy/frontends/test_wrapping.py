@@ -98,12 +98,14 @@ OURS = ["fetch", "search", "status"]
 
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
-def test_a_real_server_of_a_repository_gives_the_same_answers_and_its_long_ones_can_be_had(root: Path, mode: str) -> None:
+def test_a_real_server_of_a_repository_gives_the_same_answers_and_its_long_ones_can_be_had(root: Path, tmp_path: Path, mode: str) -> None:
     if not (root / ".git").exists():
         pytest.skip("an sdist has no repository")
-    server = [sys.executable, "-m", "mcp_server_git", "--repository", str(root)]
-    calls = [("git_branch", {"repo_path": str(root), "branch_type": "local"}), ("git_log", {"repo_path": str(root), "max_count": 2}),
-             ("git_log", {"repo_path": str(root), "max_count": 300}), ("git_show", {"repo_path": str(root), "revision": "no-such"})]
+    here = str(tmp_path / "clone")  # in which nobody commits meanwhile
+    subprocess.run(["git", "clone", "-q", "--shared", "--no-checkout", str(root), here], check=True)
+    server = [sys.executable, "-m", "mcp_server_git", "--repository", here]
+    calls = [("git_branch", {"repo_path": here, "branch_type": "local"}), ("git_log", {"repo_path": here, "max_count": 2}),
+             ("git_log", {"repo_path": here, "max_count": 300}), ("git_show", {"repo_path": here, "revision": "no-such"})]
     names, plain = answers(direct(*server), calls, mode)
     more, through = answers(wrapped(*server), calls, mode)
     assert more == [*names, *OURS]
