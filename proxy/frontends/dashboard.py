@@ -4,7 +4,7 @@
 |----------------------|---------------------------------------------------------------------------------------------|
 | GET /web/            | the page; GET /web/NAME a file of it. They hold nothing of a store, and need no key         |
 | POST /v1/dashboard   | over the Unix socket alone: a code for one entry, within `CODE` seconds                     |
-| POST /web/api/enter  | a key for that code; greet, again: a new key for a page that was let in before              |
+| POST /web/api/enter  | a key for that code; passport, greet, again: a new key for a page that was let in before    |
 | GET /web/api/...     | overview, outputs, output, savings, layers: see dashboard_data.py; times: dashboard_times.py |
 | GET /web/api/live    | what changed, as it does: see dashboard_live.py                                             |
 | POST /web/api/...    | fetch, search; measure: the same search in growing timeboxes; ticket: for a download        |
@@ -127,8 +127,8 @@ class Dashboard:
             "overview": self._overview, "outputs": self._outputs, "output": self._output, "savings": self._saved, "layers": self._layers,
             "held": self._held, "times": self._times, "live": self._live, "raw": self._raw}))
         free[1].add_route("POST", partial(self._api, {
-            "enter": self._enter, "greet": self._greet, "again": self._again, "fetch": self._fetch, "search": self._search,
-            "measure": self._measure, "ticket": self._ticket}))
+            "enter": self._enter, "greet": self._greet, "again": self._again, "passport": self._passport, "fetch": self._fetch,
+            "search": self._search, "measure": self._measure, "ticket": self._ticket}))
         free[2].add_route("GET", self._file)
         self.service.free.update(free)
         app.on_response_prepare.append(partial(_apart, frozenset(free)))
@@ -146,6 +146,10 @@ class Dashboard:
         code = fields.needed("code")
         fields.done()
         return self.door.enter(code)
+
+    async def _passport(self, request: web.Request, fields: bodies.Fields) -> Json:
+        fields.done()
+        return self.door.passport()
 
     async def _greet(self, request: web.Request, fields: bodies.Fields) -> Json:
         name, nonce = fields.needed("name"), fields.needed("nonce")
@@ -250,11 +254,12 @@ class Dashboard:
         return await self.service.run(work)
 
     async def _search(self, request: web.Request, fields: bodies.Fields) -> Json:
-        ask, timebox = self._asked(fields)
-        return await self.service.run(partial(data.found, ask, timebox))
+        scope = fields.needed("scope")
+        ask, timebox = self._asked(scope, fields)
+        return await self.service.run(partial(data.found, ask, timebox, self.service.own.store, scope))
 
     async def _measure(self, request: web.Request, fields: bodies.Fields) -> Json:
-        ask, timebox = self._asked(fields)
+        ask, timebox = self._asked(fields.needed("scope"), fields)
         return await self.service.run(partial(times.measured, ask, timebox))
 
     async def _times(self, request: web.Request, fields: bodies.Fields) -> Json:
@@ -262,11 +267,11 @@ class Dashboard:
         fields.done()
         return await self.service.run(lambda: times.former(self.service.own.store.events(scope, kind="searched")))
 
-    def _asked(self, fields: bodies.Fields) -> tuple[Callable[..., Found], int]:
+    def _asked(self, scope: str, fields: bodies.Fields) -> tuple[Callable[..., Found], int]:
         """The search that is asked for, but for how long and how much; and its timebox in milliseconds."""
         own = self.service.own
         timebox = fields.number("timebox_ms", 1000) or 1000
-        ask = partial(search, own.store, fields.needed("scope"), fields.needed("query"), tool=fields.optional("tool"),
+        ask = partial(search, own.store, scope, fields.needed("query"), tool=fields.optional("tool"),
                       kind=fields.optional("kind"), session=fields.optional("session"), outcome=fields.optional("outcome"),
                       layers=fields.texts("layers"), profile=fields.optional("profile") or "cascade",
                       emphasis=fields.optional("emphasis") or "balanced", weights=fields.numbers("weights") or None, indexes=own.indexes)

@@ -17,7 +17,7 @@ from byref.filters.render import MARKER
 from byref.filters.shapes.binary import is_binary
 from byref.layers.orchestrator import known
 from byref.proxy.contracts import Capture, Gap, Json, Output, Part, Store
-from byref.proxy.errors import Invalid
+from byref.proxy.errors import Invalid, Miss
 from byref.proxy.frontends.search import as_json as as_found
 from byref.proxy.frontends.status import as_rows
 from byref.proxy.indexing import Indexes
@@ -29,6 +29,7 @@ from byref.proxy.signature import command_line
 PAGE = 50  # outputs of one page
 STEP, LOOKED = 500, 5000  # outputs that are looked at at a time, and for one page of those that are wanted
 COMMAND = 160  # characters of a command in a list
+SUBJECTS = ("file_path", "path", "notebook_path", "url", "query", "pattern")  # arguments that say what a call is about
 CALLS = 20  # calls of one output whose views are shown, the newest
 TOKENS = 8000  # of a fetched page
 BYTES = "application/octet-stream"
@@ -133,7 +134,16 @@ def _command(output: Output) -> str:
         arguments: Json = json.loads(output.manifest.arguments)
     except ValueError:
         arguments = output.manifest.arguments
-    return command_line(arguments) or ("" if arguments in (None, {}) else output.manifest.arguments)
+    return command_line(arguments) or _spoken(arguments) or ("" if arguments in (None, {}) else output.manifest.arguments)
+
+
+def _spoken(arguments: Json) -> str:
+    """Arguments in a line: what they are about first, as it is, then the others by name."""
+    if not isinstance(arguments, dict):
+        return ""
+    plain = {name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for name, value in arguments.items()}
+    first = [plain.pop(name) for name in SUBJECTS if name in plain]
+    return " ".join([*first, *(f"{name}={value}" for name, value in plain.items())])
 
 
 def output(store: Store, scope: str, ref: str) -> dict[str, Json]:
@@ -215,12 +225,20 @@ def page(store: Store, scope: str, ref: str, at: str | None, part: str | None, c
             "total": found.total, "binary": found.binary, "exact": to_bytes(found.text) == found.data, "size": len(found.data)}
 
 
-def found(ask: Callable[..., Found], timebox_ms: int) -> dict[str, Json]:
+def found(ask: Callable[..., Found], timebox_ms: int, store: Store, scope: str) -> dict[str, Json]:
     """The answer of a search: hits, what became of each layer, and when. ask: the search, given timebox_ms, max_tokens and explain."""
     answer = ask(timebox_ms=timebox_ms, max_tokens=ANSWER, explain=True)
     told = dict(as_found(answer))
     told.pop("explanation", None)
+    told["commands"] = {ref: _of(store, scope, ref) for ref in {hit.ref for hit in answer.hits}}
     return told | {"time": (answer.explanation or {}).get("time"), "route": (answer.explanation or {}).get("route")}
+
+
+def _of(store: Store, scope: str, ref: str) -> str:
+    try:
+        return _command(store.resolve(scope, ref))[:COMMAND]
+    except Miss:
+        return ""  # it went since it was found
 
 
 def layers(indexes: Indexes, scope: str) -> list[Json]:

@@ -44,8 +44,12 @@ class Door:
         """A key for a code, and what the page can come in again with. Raises `Refused`."""
         if self._codes.pop(code, 0.0) <= self._clock():
             raise Refused(401, f"this code was used, or is too old: {AGAIN}")
+        return {"key": self._new(), **self.passport()}
+
+    def passport(self) -> dict[str, Json]:
+        """What a page that was let in can come in again with: a name, and the secret that belongs to it."""
         name = secrets.token_urlsafe(16)
-        return {"key": self._new(), "name": name, "secret": self._secret(name)}
+        return {"name": name, "secret": self._secret(name)}
 
     def check(self, given: str) -> None:
         """Raises `Refused` where a header `Authorization` holds neither a key nor the daemon's token."""

@@ -56,7 +56,7 @@ export function layers() {
     "through, ms",
     "hits",
     "looked at by then",
-  ]);
+  ], "through");
   return {
     figure: one.figure,
     update: (found) =>
@@ -106,7 +106,7 @@ const WHAT = ["by", "milliseconds", "of the best places", "outputs looked at"];
 
 // How much of the answer was there when: as the layers came, and, where that was asked for, as growing timeboxes give it.
 export function anytime() {
-  const one = plot("anytime", "How the answer came to be", WHAT);
+  const one = plot("anytime", "How the answer came to be", WHAT, "anytime");
   return {
     figure: one.figure,
     update(found, measured) {
@@ -216,7 +216,7 @@ export function many() {
     "a quarter below",
     "half below",
     "three quarters below",
-  ]);
+  ], "many");
   return {
     figure: one.figure,
     update(recorded, again) {

@@ -1,6 +1,7 @@
 // The chart library, which loads with the first chart, and figures that are drawn again in place.
 
 import { el, fill, notice, table } from "./dom.js";
+import { why } from "./why.js";
 
 let library = null;
 
@@ -43,12 +44,12 @@ export function options(x, y, more = {}) {
 
 // A figure: a chart, what is to be known of it, and the same figures as a table. Drawing it again leaves its elements, so that what
 // has the focus keeps it and what is scrolled stays.
-export function plot(id, title, names) {
+export function plot(id, title, names, of) {
   const canvas = el("canvas", { role: "img" });
   const frame = el("div", { class: "chart" }, canvas);
   const note = el("p", { class: "note" });
   const rows = table(names, [], title);
-  const figure = el("figure", { id }, el("h2", {}, title), note, frame, el("details", {}, el("summary", {}, "Figures"), rows));
+  const figure = el("figure", { id }, el("h2", {}, title, " ", ...why(of)), note, frame, el("details", {}, el("summary", {}, "Figures"), rows));
   let chart = null;
   return {
     figure,

@@ -1,5 +1,7 @@
 // Elements and texts. What comes from a store only ever becomes a text node.
 
+import { address } from "./routes.js";
+
 export const $ = (id) => document.getElementById(id);
 
 export function el(tag, properties = {}, ...children) {
@@ -12,6 +14,38 @@ export function el(tag, properties = {}, ...children) {
   }
   made.append(...children.filter((child) => child !== null && child !== undefined));
   return made;
+}
+
+// A link to a place of this page. It is one, so that it can be opened in another tab, too.
+export const link = (text, state, go, more = {}) =>
+  el(
+    "a",
+    {
+      href: address(state),
+      onclick: (event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+        event.preventDefault();
+        go(state);
+      },
+      ...more,
+    },
+    typeof text === "string" ? visible(text) : text,
+  );
+
+// Puts a text on the clipboard; the button says for a moment that it did.
+export function copier(label, text) {
+  const button = el("button", { type: "button", class: "quiet" }, label);
+  button.onclick = async () => {
+    let word = "Copied";
+    try {
+      await navigator.clipboard.writeText(text());
+    } catch {
+      word = "The browser forbids it";
+    }
+    button.textContent = word;
+    setTimeout(() => (button.textContent = label), 1500);
+  };
+  return button;
 }
 
 // Control characters, those that turn the direction of text or take no room, and lone surrogates, which stand for bytes that are no UTF-8.
@@ -59,14 +93,24 @@ export function count(number) {
 
 export const bytes = (number) => (number < 1000 ? `${number} B` : `${count(number)}B`);
 export const percent = (share) => (share === null || share === undefined ? "–" : `${(100 * share).toFixed(1)} %`);
-export const when = (seconds) =>
-  el("time", { datetime: new Date(seconds * 1000).toISOString() }, new Date(seconds * 1000).toLocaleString());
 
-const line = (row) =>
+const two = (number) => String(number).padStart(2, "0");
+
+// Hours, minutes and seconds of a Date, as this machine has them.
+export const clock = (date) => `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+
+// A time: of today without the day; whole, with the zone, where one points at it.
+export function when(seconds) {
+  const date = new Date(seconds * 1000);
+  const day = date.toDateString() === new Date().toDateString() ? "" : `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} `;
+  return el("time", { datetime: date.toISOString(), title: String(date) }, day + clock(date));
+}
+
+const row = (cells) =>
   el(
     "tr",
     {},
-    ...row.map((cell, place) =>
+    ...cells.map((cell, place) =>
       cell instanceof Node && cell.nodeName === "TD"
         ? cell
         : place
@@ -93,7 +137,7 @@ export function table(names, rows, name) {
 }
 
 // Other rows in a table of ours; the table itself stays, with its focus and its place.
-export const fill = (made, rows) => made.querySelector("tbody").replaceChildren(...rows.map(line));
+export const fill = (made, rows) => made.querySelector("tbody").replaceChildren(...rows.map(row));
 
 // What is wrong, until it is not. kind: of what is said; another kind's word stays.
 const said = new Map();

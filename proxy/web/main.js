@@ -1,23 +1,23 @@
-// What stands where, what is asked when, and keys.
+// What stands where, what is asked when, and keys. The address says what is shown; whatever a person chooses changes the address first.
 
 import { $, count, bytes, el, fill as refill, notice, plain, table, visible } from "./dom.js";
-import { attempt, enter, get } from "./api.js";
+import { attempt, code, enter, get } from "./api.js";
 import * as outputs from "./outputs.js";
 import * as detail from "./detail.js";
 import * as savings from "./savings.js";
 import * as search from "./search.js";
 import * as times from "./times.js";
+import { follow, now } from "./live.js";
+import { address, blank, read, TABS, write } from "./routes.js";
+import { explain, explaining } from "./why.js";
 
-const LIVE = 3000; // milliseconds between two looks at what came
-const ROUNDS = 3; // looks at outputs between two at projects and sessions
-const TABS = ["outputs", "savings", "search", "layers", "time"];
+const LAYERS = 5000; // milliseconds between two looks at layers that have not come to an end
+const TIMES = 15000; // between two looks at the times of searches
 const THEMES = ["system", "light", "dark"];
-let tab = "outputs";
+let state = blank();
 let scopes = [];
 let from = null; // what the focus returns to
-
-const scope = () => $("scope").value;
-const session = () => $("session").value;
+let version = ""; // of the daemon that gave this page
 
 // theme
 
@@ -31,81 +31,133 @@ function theme(name) {
 
 // Charts have the colours of the theme in which they were drawn.
 function redraw() {
-  if (tab === "savings") savings.charts(true);
-  if (tab === "search") search.redraw();
-  if (tab === "time") times.redraw();
+  if (state.tab === "savings") savings.charts(true);
+  if (state.tab === "search") search.redraw();
+  if (state.tab === "time") times.redraw();
 }
 
 const turn = () => theme(THEMES[(THEMES.indexOf(localStorage.getItem("theme") || "system") + 1) % THEMES.length]);
 
 // what is chosen
 
-// Other options in a select, where they are others: one that is open stays so. Whether what was chosen is still there.
-function fill(select, rows) {
-  const chosen = select.value;
-  const now = JSON.stringify(rows);
+// Other options in a select, where they are others: one that is open stays so. What is chosen and not among them is put there, too.
+function fill(select, rows, chosen) {
+  const every = rows.some(([value]) => value === chosen) ? rows : [...rows, [chosen, chosen]];
+  const now = JSON.stringify(every);
   if (select.dataset.rows !== now) {
-    select.replaceChildren(...rows.map(([value, name]) => el("option", { value }, plain(name))));
+    select.replaceChildren(...every.map(([value, name]) => el("option", { value }, plain(name))));
     select.dataset.rows = now;
-    if (rows.some(([value]) => value === chosen)) select.value = chosen;
   }
-  return select.value === chosen;
+  select.value = chosen;
 }
 
 const folder = (name) => name.replace(/^\d+:/, "");
 
-// Whether what is chosen is as it was.
+function choices() {
+  const rows = scopes.map((one) => [one.name, folder(one.name)]);
+  rows.sort((one, other) => one[1].localeCompare(other[1]));
+  fill($("scope"), rows.length || state.project ? rows : [["", "none yet"]], state.project);
+  const held = scopes.find((one) => one.name === state.project);
+  fill(
+    $("session"),
+    [["", "all"], ...(held ? held.sessions : []).map((one) => [one.name, one.closed ? `${one.name} (closed)` : one.name])],
+    state.session,
+  );
+  const names = (kind) => [["", "any"], ...savings.names(kind).map((one) => [one, one])]; // of days the newest first
+  fill($("tool"), names("tools"), state.tool);
+  fill($("shape"), names("shapes"), state.shape);
+  fill($("day"), names("days"), state.day);
+  $("failed").checked = state.failed === "1";
+  $("whose").value = state.of || "all";
+  $("days").value = state.days || "0";
+  $("clear").hidden = !["session", "tool", "shape", "day", "failed"].some((name) => state[name]);
+}
+
+// The projects and sessions there are. Without one in the address, the newest is shown.
 async function overview() {
   const found = await get("overview");
   scopes = found.scopes;
-  const rows = scopes.map((one) => [one.name, folder(one.name)]);
-  rows.sort((one, other) => one[1].localeCompare(other[1]));
-  const first = !scope() && scopes[0]?.name; // the newest
-  let same = fill($("scope"), rows.length ? rows : [["", "none yet"]]);
-  if (first) $("scope").value = first;
-  same = sessions() && same && !first;
+  version ||= found.daemon.version;
   search.offer(found);
   const { store } = found;
-  $("scope").title = `${count(store.outputs)} outputs, ${bytes(store.bytes_held)} of ${bytes(store.max_bytes)} in the store`;
-  return same;
+  $("store").textContent = `${count(store.outputs)} outputs held, ${bytes(store.bytes_held)} of ${bytes(store.max_bytes)}`;
+  if (!state.project && scopes[0]) {
+    state = { ...state, project: scopes[0].name };
+    write(state, true);
+    return false;
+  }
+  choices();
+  return true;
 }
 
-function sessions() {
-  const held = scopes.find((one) => one.name === scope());
-  return fill($("session"), [
-    ["", "all"],
-    ...(held ? held.sessions : []).map((one) => [one.name, one.closed ? `${one.name} (closed)` : one.name]),
-  ]);
+const home = (session) => scopes.find((one) => one.sessions.some((held) => held.name === session))?.name || state.project;
+
+// what is shown
+
+// Changes what is shown, with an entry in the history.
+function go(fields) {
+  if (!("ref" in fields) && "tab" in fields && fields.tab !== state.tab) fields = { ref: "", part: "", at: "", ...fields };
+  const next = { ...state, ...fields };
+  if (address(next) === address(state)) return undefined;
+  write(next);
+  return apply(next);
 }
 
-// panels
+const differs = (one, other, ...names) => names.some((name) => one[name] !== other[name]);
 
-function choose(name) {
-  tab = name;
+// Shows what a state says. Only what differs from what stands there is asked for.
+async function apply(next, all = false) {
+  const before = state;
+  state = next;
+  choices();
+  const tab = all || next.tab !== before.tab;
+  const place = all || differs(next, before, "project", "session");
+  if (tab) panel(next.tab);
+  if (!next.ref) leave();
+  if (place || differs(next, before, "tool", "shape", "day", "failed")) list();
+  if (differs(next, before, "project")) times.forget();
+  if (next.tab === "savings" && tab) figures();
+  else if (all || differs(next, before, "days", "of") || (next.of === "here" && differs(next, before, "project"))) figures();
+  if (next.tab === "layers" && (tab || place)) layers();
+  if (next.tab === "time" && (tab || place)) times.look(next.project);
+  if (next.tab === "search") {
+    search.put(next);
+    if (next.q && !search.fresh(next.project, next.session)) search.ask(next.project, next.session, open);
+    else if (tab) redraw();
+  }
+  if (!next.ref) return;
+  if (next.ref !== before.ref || next.project !== before.project || !detail.shows(next.ref)) {
+    if (!(await detail.show(next, go, () => go({ ref: "", part: "", at: "" }), outputs.drop))) return;
+    outputs.mark(next.ref);
+    await detail.follow(next, null);
+  } else await detail.follow(next, before);
+}
+
+function panel(name) {
   for (const one of TABS) {
     $(one).hidden = one !== name;
     $(`tab-${one}`).setAttribute("aria-selected", String(one === name));
     $(`tab-${one}`).tabIndex = one === name ? 0 : -1;
   }
-  leave(false);
-  if (name === "savings") figures();
-  if (name === "layers") layers();
-  if (name === "time") times.look(scope());
-  if (name === "search") {
-    redraw();
-    $("query").focus();
-  }
 }
 
-const figures = () => attempt(() => savings.totals().then(() => savings.charts()));
+function choose(name) {
+  go({ tab: name });
+  if (name === "search") $("query").focus();
+}
+
+const list = () => (state.project ? outputs.reload(outputs.filters(state), open) : outputs.empty());
+const figures = () => attempt(() => savings.totals().then(() => (choices(), state.tab === "savings" ? savings.charts() : undefined)));
 
 let rows = null; // of the layers, in a table that stays
+let layering = 0;
 
 async function layers() {
-  const of = scope();
+  clearTimeout(layering);
+  const of = state.project;
   if (!of) return;
   const found = await attempt(() => get("layers", { scope: of }, 120000));
-  if (!found || of !== scope()) return;
+  if (!found || of !== state.project) return;
   const cell = (one) =>
     el(
       "td",
@@ -114,52 +166,43 @@ async function layers() {
       ` ${Math.floor(one.coverage / 100)} %`,
     );
   if (!rows) {
-    rows = table(["layer", "coverage", "ms", "role", "origin", "granularity", "query"], [], "Layers");
+    rows = table(["layer", "coverage of bytes", "usual time, ms", "role", "computes with", "finds", "takes"], [], "Layers");
     $("layer-rows").replaceChildren(rows, el("div", { id: "lacking" }));
   }
   refill(
     rows,
-    found.layers.map((one) => [
-      `${one.name} ${one.version}`,
-      cell(one),
-      String(one.latency_ms),
-      one.role,
-      one.origin,
-      one.granularity,
-      one.accepts,
-    ]),
+    found.layers.map((one) => [`${one.name} ${one.version}`, cell(one), String(one.latency_ms), one.role, one.origin, one.granularity, one.accepts]),
   );
   const lacking = found.layers.filter((one) => one.missing);
   $("lacking").replaceChildren(
     ...lacking.map((one) => el("p", { class: "note" }, visible(`without ${one.name}: ${one.missing}`))),
   );
+  const growing = found.layers.some((one) => !one.missing && one.coverage < 10000);
+  if (growing) layering = setTimeout(() => state.tab === "layers" && !document.hidden && layers(), LAYERS);
 }
 
 // an output
 
-async function open(ref, at = null) {
+function open(ref, at = "") {
   from = document.activeElement;
-  if (await detail.show(scope(), ref, leave, outputs.drop, at)) outputs.mark(ref);
+  return go({ ref, part: "", at });
 }
 
-function leave(back = true) {
+function leave() {
   if ($("detail").hidden) return;
+  const ref = $("list").querySelector("[aria-current=true]")?.dataset.ref;
+  const inside = $("detail").contains(document.activeElement) || document.activeElement === document.body;
   detail.close();
   outputs.mark("");
-  if (back !== false) (from && from.isConnected ? from : $("main")).focus();
+  if (inside) (from?.isConnected && from.offsetParent ? from : outputs.button(ref)?.offsetParent ? outputs.button(ref) : $("main")).focus();
 }
-
-const reload = () => {
-  leave(false);
-  return scope() ? outputs.reload(scope(), session(), open) : outputs.empty();
-};
 
 // keys
 
 function steps() {
   if ($("detail").contains(document.activeElement)) return [...$("detail").querySelectorAll(".gap")];
-  if (tab === "search") return [...document.querySelectorAll("#hits button")];
-  return tab === "outputs" ? [...$("list").querySelectorAll("button")] : [];
+  if (state.tab === "search") return [...document.querySelectorAll("#hits button")];
+  return state.tab === "outputs" ? [...$("list").querySelectorAll("button")] : [];
 }
 
 function step(by) {
@@ -176,18 +219,18 @@ function escape() {
     document.activeElement.closest(".raw") ||
     (document.activeElement.matches(".gap[aria-expanded='true']") ? document.activeElement.nextElementSibling : null);
   if (box) box.querySelector(".close").click();
-  else leave();
+  else if (state.ref) go({ ref: "", part: "", at: "" });
 }
 
 function keys(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const { key, target } = event;
-  if (key === "Escape") return escape();
+  if (key === "Escape") return explaining() ? undefined : escape();
   if (target.matches("select, input")) return;
-  const at = TABS.indexOf(tab);
+  const at = TABS.indexOf(state.tab);
   const beside = { ArrowRight: TABS[at + 1] || TABS[0], ArrowLeft: TABS.at(at - 1), Home: TABS[0], End: TABS.at(-1) }[key];
   if (target.getAttribute("role") === "tab" && beside) {
-    choose(beside);
+    go({ tab: beside });
     $(`tab-${beside}`).focus();
     return event.preventDefault();
   }
@@ -198,77 +241,117 @@ function keys(event) {
   else if (key === "t") turn();
   else if (TABS[Number(key) - 1]) {
     choose(TABS[Number(key) - 1]);
-    if (tab !== "search") $(`tab-${tab}`).focus();
+    if (state.tab !== "search") $(`tab-${state.tab}`).focus();
   } else return;
   event.preventDefault();
 }
 
 // what goes on
 
-let rounds = 0;
+let told = null; // the state of the store that was heard last
+let timed = 0;
+let busy = Promise.resolve();
 
-async function look() {
-  if ((!scope() || rounds++ % ROUNDS === 0) && !(await overview())) await reload();
-  if (tab === "outputs" && scope()) await outputs.refresh(scope(), session(), open);
-  if (tab === "layers" && rounds % ROUNDS === 0) await layers();
+// Asks again for what may have changed. found: what the daemon says of its store; null: it is not known.
+async function changed(found) {
+  const before = told;
+  told = found;
+  const differ = (name) => !found || !before || found[name] !== before[name];
+  if (found && version && found.version !== version) notice(`The daemon is byref ${found.version} now, this page is of ${version}: load it again.`, "version");
+  if (differ("calls") || differ("outputs")) {
+    if (!(await overview())) await apply(state, true);
+    else if (state.project && state.tab === "outputs") await outputs.refresh(open);
+    await detail.check();
+    if (state.tab === "layers") await layers();
+  }
+  if (!before || differ("events")) savings.follow().then(choices);
+  if (state.tab === "time" && differ("events") && Date.now() - timed > TIMES) {
+    timed = Date.now();
+    await times.look(state.project);
+  }
 }
 
-async function live() {
-  if (!document.hidden) {
-    try {
-      await look();
-      notice("", "daemon");
-    } catch (fault) {
-      notice(fault.message, "daemon");
-    }
-  }
-  setTimeout(live, LIVE);
+const heard = (found) => {
+  busy = busy.then(() => changed(found)).then(
+    () => notice("", "daemon"),
+    (fault) => fault.gone || notice(fault.message, "daemon"), // a daemon that is gone is said elsewhere
+  );
+};
+
+// Lets the page in: with the code behind the `#`, or with what a person pastes. Ends once it is in.
+async function begin(found = code(location.hash)) {
+  if (found) history.replaceState(null, "", location.pathname + (found.place ? `#${found.place}` : address(state)));
+  await enter(found);
+  $("locked").hidden = true;
+  state = read();
+  await overview();
+  await apply(state, true);
 }
 
-async function counting() {
-  if (!document.hidden) {
-    try {
-      await savings.totals();
-      if (tab === "savings") await savings.charts();
-    } catch (fault) {
-      $("unit").textContent = fault.gone ? "These figures are older: the daemon does not answer." : fault.message;
-    }
-  }
-  setTimeout(counting, 2 * LIVE);
+function locked(message) {
+  $("locked-why").textContent = message;
+  $("locked").hidden = false;
+  return new Promise((done) => {
+    const try_ = async (found) => {
+      if (!found) return ($("locked-why").textContent = "This is not what `byref dashboard` prints: http://127.0.0.1:…/web/#…");
+      try {
+        await begin(found);
+        removeEventListener("hashchange", changed_);
+        done();
+      } catch (fault) {
+        $("locked-why").textContent = fault.message;
+      }
+    };
+    const changed_ = () => code(location.hash) && try_(code(location.hash)); // a new entry in the tab of a former one
+    addEventListener("hashchange", changed_);
+    $("let-in").onsubmit = (event) => {
+      event.preventDefault();
+      const given = $("code").value.trim();
+      $("code").value = "";
+      try_(code(given.includes("#") ? given : `#${given}`));
+    };
+  });
 }
 
 $("theme").onclick = turn;
-$("scope").onchange = () => {
-  sessions();
-  reload();
-  times.forget();
-  if (tab === "layers") layers();
-  if (tab === "time") times.look(scope());
-  if ($("whose").value === "here") figures();
+$("try").onclick = now;
+$("scope").onchange = () => go({ project: $("scope").value, session: "", ref: "", part: "", at: "" });
+$("session").onchange = () => go({ session: $("session").value });
+for (const name of ["tool", "shape", "day"]) $(name).onchange = () => go({ [name]: $(name).value });
+$("failed").onchange = () => go({ failed: $("failed").checked ? "1" : "" });
+$("clear").onclick = () => {
+  go({ session: "", tool: "", shape: "", day: "", failed: "" });
+  $("tool").focus();
 };
-$("session").onchange = reload;
-$("older").onclick = () => outputs.older(scope(), session(), open);
-$("days").onchange = $("whose").onchange = figures;
+$("older").onclick = () => outputs.older(open);
+$("days").onchange = () => go({ days: $("days").value === "0" ? "" : $("days").value });
+$("whose").onchange = () => go({ of: $("whose").value === "all" ? "" : $("whose").value });
 $("query").oninput = search.weigh;
 $("ask").onsubmit = (event) => {
   event.preventDefault();
-  search.ask(scope(), session(), open);
+  const before = address(state);
+  const next = { ...state, q: $("query").value.trim(), outcome: $("ask").elements.outcome.value, ref: "", part: "", at: "" };
+  write(next);
+  state = next;
+  if (before !== address(next)) leave();
+  search.ask(state.project, state.session, open);
 };
 for (const name of TABS) $(`tab-${name}`).onclick = () => choose(name);
 document.addEventListener("keydown", keys);
+addEventListener("popstate", () => !code(location.hash) && apply({ ...read(), project: read().project || state.project }));
+addEventListener("hashchange", () => $("locked").hidden && code(location.hash) && attempt(() => begin()).then(now));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+savings.begin(go, home);
+explain();
 theme(localStorage.getItem("theme") || "system");
 
-const begin = () =>
-  attempt(async () => {
-    await enter();
-    notice("", "daemon");
-    await overview();
-    await reload();
-  });
-
-addEventListener("hashchange", () => location.hash.length > 30 && begin()); // a new entry in the tab of a former one
-begin().finally(() => {
-  setTimeout(live, LIVE);
-  counting();
-});
+async function start() {
+  try {
+    await begin();
+  } catch (fault) {
+    if (fault.status === 401) await locked(fault.message);
+    else if (!fault.gone) notice(fault.message);
+  }
+  follow(heard, locked);
+}
+start();

@@ -7,6 +7,19 @@ import { anytime, layers as timeline } from "./anytime.js";
 const WORD = /[\p{L}\p{N}_./-]+/gu; // as the daemon reads words, roughly
 let round = 0;
 let last = null; // what the figures show
+let answered = ""; // what the hits are of
+
+// What the address says of a search, put into the form.
+export function put(state) {
+  if ($("query").value.trim() !== state.q) $("query").value = state.q;
+  $("ask").elements.outcome.value = state.outcome;
+  weigh();
+}
+
+const key = (scope, session) => JSON.stringify([scope, session, $("query").value.trim(), $("ask").elements.outcome.value]);
+
+// Whether what the form asks for is answered below it.
+export const fresh = (scope, session) => answered === key(scope, session);
 
 // what can be chosen
 
@@ -69,16 +82,17 @@ function asked(scope, session) {
 
 // what was found
 
-const hit = (one, open) =>
+const hit = (one, command, open) =>
   el(
     "li",
     { class: "hit" },
     el(
       "button",
-      { type: "button", class: "command", onclick: () => open(one.ref, one.address) },
-      visible(`${one.ref} ${one.address}`),
+      { type: "button", class: "command", "data-ref": one.ref, onclick: () => open(one.ref, one.address) },
+      visible(command || one.tool),
+      el("span", { class: "place" }, visible(`${one.ref} ${one.address}`)),
     ),
-    el("span", { class: "facts" }, visible(`${one.tool} · ${one.signals.join(" ")} · score ${one.score}`)),
+    el("span", { class: "facts", title: `score ${one.score}` }, visible(`${one.tool} · found by ${one.signals.join(", ")}`)),
     el("pre", { class: "excerpt", "data-of": plain(`${one.ref} ${one.address}`) }, visible(one.excerpt)),
   );
 
@@ -133,11 +147,13 @@ export async function ask(scope, session, open) {
   const found = await attempt(() => post("search", fields));
   if (mine !== round) return undefined;
   if (!found) return ($("told").textContent = "");
+  answered = key(scope, session);
   const took = Math.round(performance.now() - began);
   const covered = found.uncovered.length ? ` · nowhere: ${plain(found.uncovered.join(" "))}` : "";
   $("told").textContent =
     `${found.hits.length} hits · ${found.searched} of ${found.outputs} outputs searched · ${took} ms with the way here${covered}`;
-  $("hits").replaceChildren(...found.hits.map((one) => hit(one, open)));
+  $("what-hits").hidden = false;
+  $("hits").replaceChildren(...found.hits.map((one) => hit(one, found.commands[one.ref], open)));
   for (const excerpt of $("hits").querySelectorAll(".excerpt"))
     // what scrolls can have the focus, and nothing else
     if (excerpt.scrollHeight > excerpt.clientHeight)

@@ -1,4 +1,7 @@
-"""The browser that tests of the dashboard drive: the system's Chromium, with an empty profile."""
+"""The browser that tests of the dashboard drive: the system's Chromium, with an empty profile; and the site and page of a module.
+
+A module of such tests names its store: `SITE`, a `Site` that fills itself.
+"""
 from __future__ import annotations
 
 import shutil
@@ -7,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from e2e.dashboards import FLAGS, LIMIT
+from e2e.dashboards import FLAGS, LIMIT, Site, fresh, watched
 
 
 @pytest.fixture(scope="module")
@@ -22,3 +25,29 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         one.set_default_timeout(LIMIT)
         yield one
         one.close()
+
+
+@pytest.fixture(scope="module")
+def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The store of a module, with its daemon."""
+    one: Site = request.module.SITE(tmp_path_factory.mktemp("site"))
+    one.start()
+    yield one
+    one.stop()
+
+
+@pytest.fixture
+def page(site: Site, browser: Any) -> Iterator[Any]:
+    """The dashboard of the module's store, open and watched."""
+    with watched(browser, site) as one:
+        site.ready(one)
+        yield one
+
+
+@pytest.fixture
+def loose(browser: Any) -> Iterator[Any]:
+    """A page on which faults are looked for: those of the network stand on its console."""
+    one = fresh(browser)
+    yield one
+    browser.set_offline(False)
+    one.close()

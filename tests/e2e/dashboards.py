@@ -26,6 +26,10 @@ class Site:
         self.env = {name: value for name, value in os.environ.items() if not name.startswith("BYREF")} | {
             "BYREF_HOME": str(folder / "byref"), "BYREF_MODELS": str(folder / "models")}
 
+    def ready(self, page: Any) -> None:
+        """Waits until a page shows what is stored."""
+        page.locator("#list button").first.wait_for()
+
     def open(self) -> byref.Gateway:
         return byref.open(f"file:{self.env['BYREF_HOME']}")
 
@@ -83,6 +87,11 @@ def watched(browser: Any, site: Site) -> Iterator[Any]:
 
 def focused(page: Any, what: str) -> Any:
     return page.evaluate(f"document.activeElement.{what}")
+
+
+def command(page: Any) -> str:
+    """The command of the output in the list that has the focus."""
+    return str(focused(page, "querySelector('.command')?.textContent"))
 
 
 def row(page: Any, command: str) -> Any:

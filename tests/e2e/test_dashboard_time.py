@@ -1,38 +1,33 @@
 """Time on the dashboard: how one answer came to be, how many did, and what a search can be told."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from e2e.dashboards import SCOPE, Site, focused, watched
+from e2e.dashboards import SCOPE, Site, focused
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("dashboard")]
 CHART = "(id) => Chart.getChart(document.querySelector(`#${id} canvas`)).data"
 ASKED = ("what of the lost connection pool", "worker 7", "/nothing_like_it_qz[xy]/", "timeout of worker 3", "connection pool")
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    one = Site(tmp_path_factory.mktemp("site"))
-    with one.open() as gateway:
-        session = gateway.session("first", scope=SCOPE)
-        for number in range(30):
-            text = f"the connection pool of worker {number} is lost\n" * 3 + f"timeout of worker {number % 5} after {number} s\n" * 2
-            session.capture(tool="shell", args={"command": f"make {number}"}, output=text)
-        for query in ASKED:
-            session.search(query, timebox_ms=20_000)
-    one.start()
-    yield one
-    one.stop()
+class Searched(Site):
+    """A store whose ledger holds searches."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        with self.open() as gateway:
+            session = gateway.session("first", scope=SCOPE)
+            for number in range(30):
+                text = f"the connection pool of worker {number} is lost\n" * 3 + f"timeout of worker {number % 5} after {number} s\n" * 2
+                session.capture(tool="shell", args={"command": f"make {number}"}, output=text)
+            for query in ASKED:
+                session.search(query, timebox_ms=20_000)
 
 
-@pytest.fixture
-def page(site: Site, browser: Any) -> Iterator[Any]:
-    with watched(browser, site) as one:
-        one.locator("#list button").first.wait_for()
-        yield one
+SITE = Searched
 
 
 def search(page: Any, query: str) -> None:
