@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import re
 
-from byref.filters import weights
+from byref.filters import banners, weights
 from byref.filters.failures import mark, suspects
 from byref.filters.lines import split
 from byref.filters.narrow import command, narrowed
@@ -62,6 +62,7 @@ class Code:
             _next_test(units)
         if call.is_error or call.exit_code:  # a read that failed, or a command that did more than read
             mark(units, suspects(units.texts))
+        banners.mark(units)
         return units
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 
+from byref.filters import banners
 from byref.filters.failures import mark, mark_summary, suspects
 from byref.filters.lines import split
 from byref.filters.narrow import command, narrowed, program
@@ -52,6 +53,7 @@ class Log:
         mark(units, suspects(units.texts))
         mark_summary(units, call.is_error or bool(call.exit_code))
         group(units)
+        banners.mark(units)
         demote(units)
         return units
 

@@ -1,6 +1,7 @@
 """Plain text: what nothing else claims."""
 from __future__ import annotations
 
+from byref.filters import banners
 from byref.filters.failures import mark, mark_summary, suspects
 from byref.filters.lines import split
 from byref.filters.narrow import narrowed
@@ -25,6 +26,7 @@ class Text:
         mark(units, suspects(units.texts))
         mark_summary(units, call.is_error or bool(call.exit_code))
         group(units, -2)
+        banners.mark(units)
         demote(units)
         return units
 
