@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from errno import EBADF
 
 from byref.proxy import config
 from byref.proxy.errors import ByrefError, ConfigError, Corrupt, Evicted, Expired, Invalid, StoreError, Unknown
@@ -53,11 +55,18 @@ def scope_of(gateway: Gateway) -> str:
 
 
 def put(data: bytes | Iterable[bytes]) -> None:
-    """Bytes to stdout, as they are."""
+    """Bytes to stdout, as they are. Raises OSError where it was closed: then 1 may be a file of ours."""
+    if not to_stdout():
+        raise OSError(EBADF, os.strerror(EBADF), "stdout")
     sys.stdout.flush()
     for block in (data,) if isinstance(data, bytes) else data:
         if not write_all(1, block):
             raise BrokenPipeError
+
+
+def to_stdout() -> bool:
+    """Whether there is a stdout. Python has none where it was closed as the process began."""
+    return sys.stdout is not None
 
 
 def say(text: str) -> None:

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 from byref.proxy.contracts import Json
-from byref.proxy.frontends.command import Command, say, scope_of
+from byref.proxy.frontends.command import Command, say, scope_of, to_stdout
 from byref.proxy.frontends.held import complain
 from byref.proxy.gateway import open as open_gateway
 
@@ -89,14 +89,17 @@ def nothing(here: bool, days: float | None) -> str:
 def drawn_text(drawn: list[Table]) -> str:
     """For a terminal by rich, where it is installed; else, and into a pipe, as plain text."""
     from byref.proxy.ledger import tables
-    return (sys.stdout.isatty() and tables.rich(drawn)) or tables.plain(drawn)
+    return (to_stdout() and sys.stdout.isatty() and tables.rich(drawn)) or tables.plain(drawn)
 
 
 def days(text: str) -> float:
     """A number of days on a command line."""
-    found = float(text)
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
     if not 0 < found < 1e6:
-        raise ValueError
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of days: more than 0, and less than a million")
     return found
 
 

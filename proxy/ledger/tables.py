@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from byref.proxy.ledger.kv import MODELS
 from byref.proxy.ledger.prices import Priced, usual
 from byref.proxy.ledger.report import HARNESS
-from byref.proxy.ledger.totals import Report, Row
+from byref.proxy.ledger.totals import SHARED, Report, Row
 
 UNKNOWN = "unknown"
 MOST = 20  # rows of a table in a terminal
@@ -17,6 +17,9 @@ _NAME = 8  # characters of a name that stand on one line, however narrow a termi
 _COLUMNS = ("calls", "raw", "view", "fetched", "repeats", "repeated", "net", "saved", "asked", "turns")
 _LEGEND = ("tokens, but for calls and repeats (calls made again for what a view hid; repeated: their tokens). net = raw - view - fetched - "
            "repeated. asked: share of the refs with gaps that were fetched from. turns: requests that followed, the mean of a call")
+_DAY = "days are those of UTC"
+_SHARED = (f"{', '.join(sorted(SHARED))}: one session for all who call so. Which conversations they are is not known, so their turns are "
+           "not counted, and what they saved counts once")
 _BILLED = (("input", "input"), ("read", "read from the cache"), ("written", "written to it"), ("output", "output"))
 
 Cell = str | int | float | None
@@ -35,7 +38,8 @@ class Table:
 def tables(found: Report, prices: Sequence[Priced] = ()) -> list[Table]:
     """The tables of a report: by tool, shape, day and session, KV caches, money; at the usual prices where none are given."""
     out = [_rows(title, of, found.total, notes) for title, of, notes in (
-        ("tool", found.tools, (_LEGEND,)), ("shape", found.shapes, ()), ("day", found.days, ()), ("session", found.sessions, ()))]
+        ("tool", found.tools, (_LEGEND,)), ("shape", found.shapes, ()), ("day", found.days, (_DAY,)),
+        ("session", found.sessions, (_SHARED,) if found.sessions.keys() & SHARED else ()))]
     return [*out, _kv(found), _money(found, prices or (usual(),)), _totals(found)]
 
 
@@ -60,11 +64,12 @@ def kv(found: Report) -> dict[str, dict[str, float]]:
 def _kv(found: Report) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for name, of in kv(found).items():
-        rows.append((name, f"{of['written'] / 1024:g}", f"{of['kept'] / 1024:g}", f"{of['held'] / 1e9:.3f}", f"{of['carried'] / 1e9:.1f}",
-                     f"{of['prefill'] / 1e15:.2f}"))
-    columns = ("model", "KiB a token written", "kept", "GB saved", "GB-turns saved", "PFLOP of prefill, at least")
+        rows.append((name, f"{of['written'] / 1024:g}", f"{of['kept'] / 1024:g}", f"{of['held'] / 1e9:z.3f}",
+                     f"{of['carried'] / 1e9:z.1f}", f"{of['prefill'] / 1e15:z.2f}"))
+    columns = ("model", "KiB written", "kept", "GB saved", "GB-turns saved", "PFLOP prefill")
     return Table("KV cache", columns, tuple(rows), (
-        "GB: of net tokens, in bf16, beyond windows. GB-turns: the same for each following request that did not carry them.",))
+        "KiB: that a token writes, and keeps beyond windows. GB: of net tokens kept, in bf16. GB-turns: the same for each following "
+        "request that did not carry them. PFLOP: of the prefill that was spared, at least",))
 
 
 def _money(found: Report, prices: Sequence[Priced]) -> Table:
@@ -73,26 +78,26 @@ def _money(found: Report, prices: Sequence[Priced]) -> Table:
         of = one.prices
         saving, bill = found.saving(of), found.bill(of)
         dollars = one.money(saving)
-        money = None if dollars is None else f"${dollars:.2f}"
+        money = None if dollars is None else f"{dollars:z.2f}"
         rows.append((of.name, f"{of.read:g}", f"{of.write:g}", f"{of.output:g}", round(saving), money,
                      None if bill is None else round(bill), *(found.of_bill(of) or (None, None))))
     seen = sum(bool(one.messages) for one in found.conversations.values())
     partly = "" if seen == len(found.conversations) else " (at least: their contexts are known only in part where no bill was seen)"
     notes = (*(one.text for one in prices),
-             f"net saved: in input tokens, less the extra requests that fetches, searches and repeats are{partly}",
+             f"net saved, bill: in input tokens; saved less the extra requests that fetches, searches and repeats are{partly}",
              "tool results: their share of what the bill would have been, more than which no view can save" + (
                  "" if found.messages else "; no bill was seen here, so it is unknown") + (
                  f"; both shares are of the {seen} sessions of {len(found.conversations)} whose bill was seen"
                  if 0 < seen < len(found.conversations) else ""))
-    return Table("money", ("prices", "read", "write", "output", "net saved", "in money", "bill", "tool results", "saved of the bill"),
+    return Table("money", ("prices", "read", "write", "output", "net saved", "dollars", "bill", "tool results", "saved of bill"),
                  tuple(rows), notes)
 
 
 def _totals(found: Report) -> Table:
     total = found.total
     share = found.net / total.raw if total.raw else 0.0
-    missed = f" and {found.misses} second calls that found nothing" if found.misses else ""
-    less = [f"{found.searched} that {found.searches} searches{missed} took"] if found.searches or missed else []
+    missed = f" and {_counted(found.misses, 'second call')} that found nothing" if found.misses else ""
+    less = [f"{found.searched} that {_counted(found.searches, 'search', 'es')}{missed} took"] if found.searches or missed else []
     less += [f"{found.definitions} of our tools' definitions"] if found.definitions else []
     rows = f": {total.net} as in the tables, less {' and '.join(less)}" if less else ""
     notes = [f"net {found.net} of {total.raw} tokens saved ({share:.1%}){rows}; {total.reduced} of {total.calls} views left something out, "
@@ -100,9 +105,10 @@ def _totals(found: Report) -> Table:
     if found.definitions:
         several = [one for one in found.conversations.values() if one.definition]
         seen = sum(bool(one.messages) for one in several)
-        notes.append(f"our tools' definitions took {found.definitions} tokens, once in each of {len(several)} sessions, and were read "
-                     f"again in {sum(one.requests - 1 for one in several)} requests; that number is billed in {seen} sessions, in the "
-                     "others one a call is assumed")
+        requests = _counted(sum(one.requests - 1 for one in several), "request")
+        notes.append(f"our tools' definitions took {found.definitions} tokens, once in each of {_counted(len(several), 'session')}, and "
+                     f"were read again in {requests}; that number is billed in {_counted(seen, 'session')}, in the others one a call is "
+                     "assumed")
     if found.uncapped:
         notes.append(f"{found.uncapped} tokens of outputs over {HARNESS} bytes are not counted: agents' programs cut there by themselves, "
                      "and which one this was is not known; where none cut, they were saved as well")
@@ -118,11 +124,17 @@ def _totals(found: Report) -> Table:
     return Table("", (), (), tuple(notes))
 
 
+def _counted(number: int, one: str, more: str = "s") -> str:
+    return f"{number} {one}{more * (number != 1)}"
+
+
 def said(cell: Cell) -> str:
-    """A cell as text: a share in percent, unknown where it is."""
+    """A cell as text: a share in percent, unknown where it is; of a name what no terminal takes for a command."""
     if cell is None:
         return UNKNOWN
-    return f"{cell:.1%}" if isinstance(cell, float) else str(cell)
+    if isinstance(cell, str):
+        return cell if cell.isprintable() else "".join(sign if sign.isprintable() else "?" for sign in cell)
+    return f"{cell:z.1%}" if isinstance(cell, float) else str(cell)
 
 
 def plain(found: Iterable[Table], most: int = MOST) -> str:
@@ -160,13 +172,16 @@ def rich(found: Iterable[Table], width: int | None = None) -> str | None:
             title = None if table.title == table.columns[0] else table.title
             drawn = Drawn(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0), title=title, title_justify="left")
             rows = _fewer(table.rows, MOST)
-            for number, column in enumerate(table.columns):  # a head may be broken, a number may not
-                widest = max((len(said(row[number])) for row in rows), default=0)
-                drawn.add_column(column, justify="right" if number else "left", overflow="fold",
-                                 min_width=widest if number else min(widest, _NAME))
+            # A head may be broken between words, a number may not; names get what is left. What is wider than the terminal, that breaks.
+            widest = [max((len(said(row[number])) for row in rows), default=0) for number in range(len(table.columns))]
+            least = [max([size, *map(len, column.split())]) for size, column in zip(widest, table.columns, strict=True)]
+            rest = sum(least[1:]) + len(table.columns) + 1
+            least[0] = min(least[0], max(_NAME, console.width - rest))
+            for number, column in enumerate(table.columns):
+                drawn.add_column(column, justify="right" if number else "left", overflow="fold", min_width=least[number])
             for row in rows:
                 drawn.add_row(*(Text(said(cell)) for cell in row), style="bold" if row[0] == "all" else "")
-            console.print(drawn)
+            Console(file=held, force_terminal=True, width=max(console.width, rest + least[0]), highlight=False).print(drawn)
         for note in table.notes:
             console.print(Text(note, style="" if not table.columns else "dim"))
         console.print()

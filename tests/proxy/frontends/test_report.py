@@ -84,7 +84,17 @@ def test_csv_and_the_page_hold_the_same(byref, tmp_path):
 def test_days_bound_the_report(byref):
     byref("run", "--", "seq", "20000")
     assert json.loads(byref("report", "--json", "--days", "2").stdout)["total"]["calls"] == 1
-    assert byref("report", "--days", "0").returncode == 2
+    for wrong in ("0", "-3", "x", "nan", "inf", "1e9"):
+        done = byref("report", f"--days={wrong}")
+        assert done.returncode == 2 and b"is no number of days: more than 0" in done.stderr, wrong
+
+
+def test_a_closed_stdout_is_told_and_no_file_of_ours_is_written_in_its_place(byref):
+    byref("run", "--", "seq", "2000")
+    for words in ("report", "report --csv", "status", "usage --json"):
+        done = byref.bare("sh", "-c", f"exec byref {words} >&-")
+        assert (done.returncode, done.stderr) == (1, b"byref: stdout: Bad file descriptor\n"), words
+    assert byref("verify").returncode == 0
 
 
 def test_the_ledger_itself_is_json_a_line(byref):

@@ -13,7 +13,7 @@ from byref.proxy.ledger.economics import Prices
 from byref.proxy.ledger.kv import MODELS
 from byref.proxy.ledger.prices import Priced
 from byref.proxy.ledger.report import Report, report
-from byref.proxy.ledger.tables import comma, kv, plain, rich, tables
+from byref.proxy.ledger.tables import comma, kv, plain, rich, said, tables
 
 MADE = Priced(Prices("made", read=0.1, write=1.25, output=5), 2.0, "a table of 2026-11-30")
 
@@ -41,7 +41,7 @@ def test_caches_are_spared_the_net_tokens_beyond_windows_and_the_same_in_each_tu
 
 def test_money_stands_beside_the_share_of_the_bill_and_that_is_unknown_without_a_bill() -> None:
     money = next(table for table in tables(reported(), [MADE]) if table.title == "money")
-    assert money.rows[0][:6] == ("made", "0.1", "1.25", "5", 1125, "$0.00") and money.rows[0][6:] == (None, None, None)
+    assert money.rows[0][:6] == ("made", "0.1", "1.25", "5", 1125, "0.00") and money.rows[0][6:] == (None, None, None)
     assert "unknown" in plain([money]) and "no bill was seen" in plain([money]) and "a table of 2026-11-30" in plain([money])
     seen = next(table for table in tables(reported(billed(input=100, written=2000, read=0, output=20)), [MADE]) if table.title == "money")
     bill = 100 + 2000 * 1.25 + 20 * 5
@@ -63,7 +63,7 @@ def test_the_headline_says_how_it_comes_from_the_tables() -> None:
     searched = events.searched(at=5e6, session="s0", tokens=30, hits=1)
     found = reported(searched)
     assert f"net {found.net} of " in plain(tables(found))
-    assert f": {found.total.net} as in the tables, less 30 that 1 searches took" in plain(tables(found))
+    assert f": {found.total.net} as in the tables, less 30 that 1 search took" in plain(tables(found))
     assert "as in the tables" not in plain(tables(reported()))
 
 
@@ -78,7 +78,7 @@ def test_a_long_table_is_cut_in_a_terminal_and_not_in_csv() -> None:
     assert "(32 more)" in plain(found) and plain(found).count("\nall ") == 4
     rows = list(csv.reader(io.StringIO(comma(found))))
     assert sum(row[0] == "session" for row in rows) == 51 and ["day", "1970-02-19"] in [row[:2] for row in rows]
-    assert ["money", "made", "0.1", "1.25", "5", "56250", "$0.11", "", "", ""] in rows
+    assert ["money", "made", "0.1", "1.25", "5", "56250", "0.11", "", "", ""] in rows
 
 
 def test_rich_draws_the_same_cells() -> None:
@@ -116,3 +116,25 @@ def test_eighty_columns_hold_a_table_with_its_numbers_whole() -> None:
     assert max(map(len, lines)) <= 80
     assert next(line.split()[:4] for line in lines if "98765" in line) == ["Bash", "3", "123456", "12345"]
     assert next(line.split() for line in lines if line.startswith(" gpt-oss-120b"))[1:3] == ["72", "36"]
+
+
+@pytest.mark.parametrize("width", [30, 60, 80])
+def test_no_terminal_is_so_narrow_that_a_figure_loses_its_end(width: int) -> None:
+    pytest.importorskip("rich", reason="the extra `report` is not installed")
+    found = tables(reported(sessions=3), [MADE])
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", rich(found, width) or "").splitlines()
+    row = next(line.split() for line in lines if line.startswith(" log"))
+    assert row == [said(cell) for cell in found[1].rows[0]]
+    if width == 80:
+        assert any(line.startswith(" Qwen3.5-397B-A17B ") for line in lines), "a model's name stands on one line"
+
+
+def test_whose_turns_are_not_counted_and_whose_days_they_are_is_said() -> None:
+    shared = report(events.captured(at=1.0, session="cli", ref="r1", tool="Bash", shape="log", size=300, raw=100, view=10, parts=1, gaps=1))
+    assert "cli, llm, mcp, warm: one session for all" in plain(tables(shared, [MADE]))
+    assert "one session for all" not in plain(tables(reported(), [MADE])) and "days are those of UTC" in plain(tables(reported(), [MADE]))
+
+
+def test_nothing_of_a_name_is_a_command_to_a_terminal() -> None:
+    assert said("\x1b]0;owned\x07 a\nb") == "?]0;owned? a?b" and said("naïve ✓") == "naïve ✓"
+    assert said(-0.0001) == "0.0%"
