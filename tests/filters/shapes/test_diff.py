@@ -101,7 +101,9 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write("app.sql", ["-- the first", *BODY[:200], "main says two", *BODY[200:]])
     write("package-lock.json", [f'"pkg-{i}": "1.{i}.{i % 3}", "integrity": "sha512-{i * 7907:x}"' for i in range(900)])
     git("commit", "-qam", "Lower the lifetime to zero\n\n" + "\n".join(f"reason {i} is long" for i in range(90)))
-    subprocess.run(["git", "merge", "-q", "side"], cwd=repo, capture_output=True, check=False)
+    # A merge wants a name, too: without one it ends before it begins.
+    merge = ["git", "-c", "user.name=Ann", "-c", "user.email=a@example.org", "merge", "-q", "side"]
+    assert b"CONFLICT" in subprocess.run(merge, cwd=repo, capture_output=True, check=False).stdout
     write("app.sql", ["-- the first", *BODY[:200], "both say three", *BODY[200:]])
     git("-c", "core.editor=true", "commit", "-qam", "merged")
     return repo
