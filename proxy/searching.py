@@ -44,6 +44,7 @@ _CUT = 100  # best hits of a layer that are ranked for candidates, and where tim
 HITS = 50  # where neither k nor the size bounds them before
 MAX_TOKENS = 1200
 LEAST = 100  # tokens: a head, a line, and what ran
+LONGEST = 86_400_000  # milliseconds of a timebox: a day. What no clock can wait for would be a fault
 USAGE = "say what to look for: words, an exact text, or /regex/ (RE2)\n"
 OLDER = "older outputs were not listed in time: search again"
 OUTCOMES = ("success", "failure")
@@ -108,7 +109,7 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
     """Where a text, a pattern between slashes, or words stand in the outputs of a scope, or in those of refs.
 
     tool, signature, outcome (success, failure), kind (a shape's name), since (a ref: what came after it) and session
-    narrow the outputs, for every layer alike. timebox_ms: after that the answer is what was found so far. k: hits at most;
+    narrow the outputs, for every layer alike. timebox_ms: after that, a day at most, the answer is what was found so far. k: hits at most;
     max_tokens: of the text, by estimate. layers: only these, by name. emphasis: precision, recall or balanced. profile: what
     orders places of one tier, as `fusion` has it: cascade, rrf or weighted. weights: what words of
     the query weigh, 1 being as they are and 0 as if they were not asked for. like: instead of a query, the stretch of an output that
@@ -122,6 +123,7 @@ def search(store: Store, scope: str, text: str, refs: Sequence[str] | None = Non
         raise Invalid(f"outcome is success or failure, not {str(outcome)[:20]!r}")
     if timebox_ms < 1 or max_tokens < LEAST or (k is not None and k < 1):
         raise Invalid(f"timebox_ms and k are at least 1, max_tokens at least {LEAST}")
+    timebox_ms = min(timebox_ms, LONGEST)
     if emphasis not in EMPHASES:
         raise Invalid(f"emphasis is one of {', '.join(EMPHASES)}, not {str(emphasis)[:20]!r}")
     if profile not in PROFILES:

@@ -125,6 +125,11 @@ def test_bounds_that_are_none_are_told(session: byref.Session) -> None:
             session.search("x", **named)  # type: ignore[arg-type]
 
 
+def test_a_timebox_that_no_clock_can_wait_for_is_a_long_one(session: byref.Session) -> None:
+    put(session, "needle\n" * 200)
+    assert session.search("needle", timebox_ms=10**25, k=10**25, max_tokens=10**25).hits
+
+
 def test_k_bounds_the_hits(session: byref.Session) -> None:
     put(session, "".join(f"needle {n}\n\n\n\n\n\n\n\n\n\n\n" for n in range(30)))
     assert len(session.search("needle", k=3).hits) == 3
