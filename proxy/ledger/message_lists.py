@@ -10,6 +10,7 @@ from byref.proxy.ledger.trajectories import Trajectory
 from byref.proxy.ledger.transcript import Transcript, filled
 
 OPEN = 64  # conversations that may still grow; the one that did not for longest is closed first
+WRAPS = ("body", "request", "inputs", "input", "kwargs")  # where programs that log a request with more put it
 Messages = list[dict[str, Json]]
 
 
@@ -59,3 +60,14 @@ class Loose:
         """One more."""
         self.places.append(where)
         self.messages.append(message)
+
+
+def unwrapped(row: dict[str, Json]) -> dict[str, Json]:
+    """A request of what logs it with more (a batch of OpenAI's, Langfuse, LangSmith); all else as it is."""
+    for name in WRAPS:
+        inner = row.get(name)
+        held = inner.get("messages", inner.get("input")) if isinstance(inner, dict) else None
+        if isinstance(inner, dict) and isinstance(held, list) and "messages" not in row:
+            alone = held[0] if len(held) == 1 and isinstance(held[0], list) else held  # LangSmith's are lists of a batch
+            return {**inner, "messages": alone} if "messages" in inner else inner
+    return row

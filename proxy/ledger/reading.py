@@ -1,7 +1,8 @@
 """Files of recorded sessions, whatever their format: JSON objects a line, one document or several, a database. Formats: `recordings/`.
 
 A module there has `fits(row) -> bool`, whether an object is of this format and of no other, and `sessions(rows) -> Iterator[Trajectory]`;
-one that keeps its sessions in SQLite also `database(path) -> Iterator[Row] | None`, None where the file's tables are another's.
+one that keeps its sessions in SQLite also `database(path) -> Iterator[Row] | None`, None where the file's tables are another's; one with
+`OFTEN_EMPTY` has files without a session, and nothing is wrong with them.
 What cannot be read is told by file and line, and the rest is read. Lines, documents and the sessions of a list are read as they stream:
 what is held is one of them, at most `LARGEST`, and of a list of messages, which is one session, all.
 """
@@ -23,6 +24,7 @@ from byref.proxy.contracts import Json
 from byref.proxy.errors import Invalid
 from byref.proxy.ledger import packed
 from byref.proxy.ledger.documents import Documents, Fault
+from byref.proxy.ledger.message_lists import unwrapped
 from byref.proxy.ledger.trajectories import Trajectory
 
 ENDINGS = (".jsonl", ".json", ".traj", ".ndjson", ".eval", ".db")  # what is looked for in a folder, packed or not
@@ -218,7 +220,7 @@ class Rows:
     def _documents(self, value: Json, where: str) -> Iterator[Row]:
         """A document's objects: itself, a list of messages as the object that holds it, or the objects of a list."""
         if isinstance(value, dict):
-            yield where, value
+            yield where, unwrapped(value)
         elif isinstance(value, list) and value:
             yield from self._elements(iter(value), where)
         else:
@@ -244,7 +246,7 @@ class Rows:
         else:
             for i, one in enumerate(itertools.chain(head, elements)):
                 if isinstance(one, dict):
-                    yield f"{where}[{i}]", one
+                    yield f"{where}[{i}]", unwrapped(one)
                 else:
                     self.odd(f"{where}[{i}]", "an object is to stand here")
         if documents and documents.fault:
@@ -318,7 +320,12 @@ def _sessions(rows: Rows, own: set[str]) -> Iterator[Trajectory]:
             keys = ", ".join(map(repr, list(head[0][1])[:_KEYS])) or "nothing"
             tell(f"{path}: no format that is known here: its first object holds {keys}. There are {', '.join(formats())}")
             return
-        yield from _once(found.sessions(rows), rows, own)
+        any_ = False
+        for one in _once(found.sessions(rows), rows, own):
+            any_ = True
+            yield one
+        if not (any_ or rows.faults or getattr(found, "OFTEN_EMPTY", False)):
+            tell(f"{path}: it is read as {found.__name__.rpartition('.')[2]}, and no tool output is in it")
     except OSError as fault:
         tell(f"{path}: {fault.strerror or fault}")
     except Invalid as fault:

@@ -17,6 +17,7 @@ from byref.proxy.ledger.trajectories import Trajectory
 from byref.proxy.ledger.transcript import Transcript, blocks, count, filled, objects, text_of, word
 
 SOURCE = "Claude Code"
+OFTEN_EMPTY = True  # files without an output are usual
 _QUIET = ("image", "document", "redacted_thinking", "fallback")  # blocks that say nothing here; those of the provider's own tools neither
 # What it notes without the session's name: titles, places to go back to, what became of a workflow's agents.
 _NOTES = ({"summary", "leafUuid"}, {"messageId", "snapshot"}, {"messageId", "delta"}, {"key", "agentId"})

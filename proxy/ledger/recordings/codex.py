@@ -16,6 +16,7 @@ from byref.proxy.ledger.trajectories import Trajectory
 from byref.proxy.ledger.transcript import Transcript, arguments, blocks, count, filled, objects, text_of, word
 
 SOURCE = "Codex"
+OFTEN_EMPTY = True  # files without an output are usual
 _ENVELOPES = ("session_meta", "response_item", "turn_context", "event_msg", "compacted", "world_state", "token_usage_record")
 ITEMS = ("function_call", "function_call_output", "local_shell_call", "custom_tool_call", "custom_tool_call_output", "reasoning")
 # Items without an output that a client could show otherwise: the provider runs the tool, or nothing of it is seen.

@@ -27,7 +27,13 @@ def fits(row: dict[str, Json]) -> bool:
     """Whether it is an event of one."""
     kind = row.get("type")
     return (kind == "thread.started" and "thread_id" in row) or (kind in _ITEMS and isinstance(row.get("item"), dict)) \
-        or kind in ("turn.started", "turn.completed")
+        or kind in ("turn.started", "turn.completed") or _oldest(row)
+
+
+def _oldest(row: dict[str, Json]) -> bool:
+    """Whether it is an event as first versions printed them, without items."""
+    held = row.get("msg")
+    return isinstance(held, dict) and "id" in row and isinstance(held.get("type"), str)
 
 
 def sessions(rows: Rows) -> Iterator[Trajectory]:
@@ -46,6 +52,8 @@ def sessions(rows: Rows) -> Iterator[Trajectory]:
         elif isinstance(item, dict) and kind in _ITEMS:
             threads.setdefault(transcript.id, transcript)
             _item(transcript, item, str(kind), begun, partial(rows.odd, where))
+        elif _oldest(row):
+            rows.odd(where, "what first versions printed is not read: give the rollout that the run left in ~/.codex/sessions")
         elif kind not in _EVENTS and kind != "error":
             rows.foreign(where, row, known=isinstance(kind, str) and "." in kind)
     yield from filled(threads.values())

@@ -24,7 +24,13 @@ def fits(row: dict[str, Json]) -> bool:
     """Whether it is the head of one, or one of its messages."""
     if "sessionId" in row and "projectHash" in row:
         return True
-    return any(name in row for name in _CHANGES) or (row.get("type") == "gemini" and "id" in row)
+    return _printed(row) or any(name in row for name in _CHANGES) or (row.get("type") == "gemini" and "id" in row)
+
+
+def _printed(row: dict[str, Json]) -> bool:
+    """Whether it is a line of what `--output-format stream-json` prints."""
+    return "timestamp" in row and (("tool_id" in row and row.get("type") in ("tool_use", "tool_result"))
+                                   or (row.get("type") == "init" and "session_id" in row and "model" in row))
 
 
 def sessions(rows: Rows) -> Iterator[Trajectory]:
@@ -35,6 +41,9 @@ def sessions(rows: Rows) -> Iterator[Trajectory]:
         if "$rewindTo" in row:
             yield from filled([_one(name, number, held, rows)])
             held, number = {}, number + 1
+        elif _printed(row):
+            rows.tell(f"{where}: what it prints has results as people see them, and is not read: give the session in ~/.gemini/tmp/*/chats")
+            return
         elif "type" in row and "id" in row:
             held[word(row, "id")] = where, row  # a key stays where it first stood
         elif fits(row):

@@ -14,6 +14,7 @@ from byref.proxy.ledger.trajectories import Trajectory
 from byref.proxy.ledger.transcript import Transcript, blocks, count, filled, objects, text_of, word
 
 SOURCE = "Inspect"
+OFTEN_EMPTY = True  # files without an output are usual
 _ATTACHED = "attachment://"  # a long text that stands elsewhere in its sample
 
 

@@ -18,6 +18,7 @@ from byref.proxy.ledger.trajectories import Trajectory
 from byref.proxy.ledger.transcript import Transcript, count, filled, objects, word
 
 SOURCE = "OpenCode"
+OFTEN_EMPTY = True  # files without an output are usual
 _TABLES = {"session", "message", "part"}
 _ENDED = ("completed", "error")
 _QUIET = ("step-start", "step-finish", "file", "snapshot", "patch", "agent", "subtask", "retry")

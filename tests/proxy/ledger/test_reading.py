@@ -132,6 +132,13 @@ def damaged(chosen: random.Random, value: object) -> object:
     return chosen.choice([None, 7, -1.5, True, "text", [], [None], {}, {"type": 5}, [{"type": "text", "text": 3}], "\ud800"])
 
 
+def test_a_file_without_a_tool_output_is_told(tmp_path: Path) -> None:
+    chat = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
+    assert read(tmp_path / "a.jsonl", json.dumps({"messages": chat})) == ([], [": it is read as openai, and no tool output is in it"])
+    assert read(tmp_path / "a.jsonl", json.dumps({"title": "x", "mapping": {}}))[1][0].startswith(
+        ": no format that is known here: its first object holds 'title', 'mapping'. There are anthropic, ")
+
+
 def test_text_that_is_not_utf_8_is_read(tmp_path: Path) -> None:
     found, told = read(tmp_path / "a.jsonl", json.dumps(ROW).encode().replace(b'"x"', b'"\xff"') + b"\n")
     assert (found, told) == (["1"], [])

@@ -93,3 +93,8 @@ def test_a_thread_whose_rollout_was_read_counts_twice_and_that_is_told(tmp_path:
     (tmp_path / "printed.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*BEGAN, *command(4, "ls", "a")]))
     assert len(list(read_file(str(tmp_path / "printed.jsonl"), told.append, seen))) == 1
     assert len(told) == 1 and told[0].endswith("leave one of the two out")
+
+
+def test_what_first_versions_printed_is_told_with_what_to_give_instead(tmp_path: Path) -> None:
+    found, told = read(tmp_path / "a.jsonl", [{"id": "0", "msg": {"type": "exec_command_begin", "call_id": "c"}}] * 3)
+    assert found == [] and told[0].endswith("is not read: give the rollout that the run left in ~/.codex/sessions") and len(told) == 2

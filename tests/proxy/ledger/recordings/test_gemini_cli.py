@@ -71,3 +71,11 @@ def test_answers_of_other_forms_are_read_and_unknown_messages_told(tmp_path: Pat
     assert [turn.output for turn in found.turns] == ['{"matches": [1]}\nand a picture', "plain"]
     assert told == [":4: an object that is no part of the file's format",
                     ":3: a message of the type 'hologram' is not known here, and not read"]
+
+
+def test_what_it_prints_is_told_with_what_to_give_instead(tmp_path: Path) -> None:
+    found, told = read(tmp_path / "a.jsonl", lines([
+        {"type": "init", "timestamp": "t", "session_id": "s1", "model": "gemini-2.5-pro"},
+        {"type": "message", "timestamp": "t", "role": "user", "content": "mend the parser"},
+        {"type": "tool_result", "timestamp": "t", "tool_id": "c1", "status": "error", "output": "File not found."}]))
+    assert found == [] and len(told) == 1 and told[0].endswith("give the session in ~/.gemini/tmp/*/chats")
