@@ -42,7 +42,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append((self.path, dict(self.headers), body))
-        self.server.held.wait(20)
+        self.server.held.wait(60)
         answer = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": body["model"], "choices": [
             {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": self.server.content}}]}
         data = json.dumps(answer).encode()

@@ -43,7 +43,7 @@ def searched(gateway: byref.Gateway, scope: str, name: str = SESSION) -> None:
 
 
 def soon(found: list[str]) -> list[str]:
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while not found and time.monotonic() < end:
         time.sleep(0.01)
     return found

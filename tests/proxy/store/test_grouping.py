@@ -48,9 +48,10 @@ def test_who_comes_alone_waits_for_nobody() -> None:
 
 def test_all_that_come_during_one_transaction_are_in_the_next_in_their_order() -> None:
     batches: list[list[str]] = []
-    first, others = threading.Event(), 2 * MOST
+    begun, first, others = threading.Event(), threading.Event(), 2 * MOST
 
     def run(jobs: Sequence[Job]) -> None:
+        begun.set()
         if not batches:
             first.wait(LIMIT)
         batches.append([one.capture.ref for one in jobs])
@@ -61,7 +62,8 @@ def test_all_that_come_during_one_transaction_are_in_the_next_in_their_order() -
     for number in range(others + 1):
         threads.append(threading.Thread(target=lambda name=str(number): results.append(group.do(job(name)).ref)))
         threads[-1].start()
-        ready(lambda: len(group._queue) == len(threads) - 1)  # the first is under way
+        assert begun.wait(LIMIT)  # the first is under way
+        ready(lambda: len(group._queue) == len(threads) - 1)
     first.set()
     for thread in threads:
         thread.join(LIMIT)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from byref.proxy.errors import StoreDamaged
-from byref.proxy.store import file, open_store, scrubbing
+from byref.proxy.store import open_store, scrubbing
 from byref.proxy.store.catalog import Catalog
 from byref.proxy.store.file import FileStore
 from byref.proxy.store.scrubbing import Pages, scrub
@@ -158,7 +158,7 @@ def test_others_write_and_read_meanwhile(tmp_path: Path, monkeypatch: pytest.Mon
     running = start(work)
     while not store.recent(SCOPE):
         time.sleep(0.001)
-    assert scrub(store._catalog, file.PURGE_PATIENCE) and slices[0] > 2
+    assert scrub(store._catalog, 60.0) and slices[0] > 2
     (tmp_path / "enough").touch()
     refs = finish(*running)
     assert isinstance(refs, list)

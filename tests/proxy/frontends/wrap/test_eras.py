@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -44,6 +44,12 @@ async def client(number: Any, method: str, body: Body | None) -> Body:
     return Body.of({"to": body.object if body else None, "method": method})
 
 
+async def until(seen: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not seen():
+            await asyncio.sleep(0.001)
+
+
 def translated(server: Server) -> Translated:
     return Translated(server, "2026-07-28", HELLO, client)  # type: ignore[arg-type]
 
@@ -75,9 +81,10 @@ def test_levels_and_subscriptions_of_the_handshake_become_what_the_newer_era_has
         await new.request(Message(3, "resources/subscribe", Body.of({"uri": "b"})))
         await asyncio.sleep(0)
         await new.request(Message(4, "resources/unsubscribe", Body.of({"uri": "a"})))
-        await asyncio.sleep(0.01)
+        await until(lambda: server.asked[-1][2]["notifications"].get("resourceSubscriptions") == ["b"])
+        heard = len(server.told)
         new.close()
-        await asyncio.sleep(0.01)
+        await until(lambda: len(server.told) > heard)
     asyncio.run(run())
     assert server.asked[-1][1] == LISTEN and server.asked[-1][2]["notifications"]["resourceSubscriptions"] == ["b"]
     assert server.asked[-1][2]["_meta"]["io.modelcontextprotocol/logLevel"] == "debug"
@@ -91,9 +98,9 @@ def test_a_later_round_that_is_taken_back_is_taken_back_under_its_own_id() -> No
         new = translated(server)
         server.request = _hang_after(server)  # type: ignore[method-assign]
         task = asyncio.ensure_future(new.request(Message(5, "tools/call", Body.of({}))))
-        await asyncio.sleep(0.01)
+        await until(lambda: len(server.asked) == 2)
         task.cancel()
-        await asyncio.sleep(0.01)
+        await until(lambda: bool(server.told))
     asyncio.run(run())
     assert [message.params for message in server.told] == [{"requestId": "own-1"}]
 
