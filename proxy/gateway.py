@@ -162,6 +162,8 @@ class Gateway:
         except Exception as fault:  # whatever it is: the tool's output goes through
             for part in raws:
                 part.abandon()
+            if any(part.broken is fault for part in raws):  # the tool's own fault is for the caller, as it would be without us
+                raise
             warning = f"not stored, the raw output passed: {self.faults.add('capture', fault)}"
             return Captured(raws, _PASSED, "", call.exit_code, call.is_error, warning)
 
