@@ -47,7 +47,10 @@ def canonical(value: Json) -> str:
     if isinstance(value, str):
         return encode_basestring(value)
     if isinstance(value, dict):
-        names = sorted(value, key=None if "".join(value).isascii() else _utf16)
+        try:
+            names = sorted(value, key=None if "".join(value).isascii() else _utf16)
+        except TypeError:
+            raise Invalid("arguments must be JSON values: a name in them is no text") from None
         return "{" + ",".join([f"{encode_basestring(name)}:{canonical(value[name])}" for name in names]) + "}"
     if value is None or value is True or value is False:
         return "null" if value is None else "true" if value else "false"
