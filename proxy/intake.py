@@ -99,6 +99,7 @@ class Raw:
         self._start = self._spooled = 0
         self._tail: list[bytes] = []
         self._rest: Iterator[bytes] | None = None
+        self.broken: Exception | None = None  # what the stream raised: a fault of the tool, and not of ours
         if isinstance(content, str):
             self._data = to_bytes(content)
         elif isinstance(content, (bytes, bytearray, memoryview)):
@@ -111,9 +112,16 @@ class Raw:
         if fd >= 0:
             self._fd, self._start = fd, start
         elif _is_stream(content):
-            self._rest = _pieces(content)
+            self._rest = self._pulled(content)
         else:
             raise TypeError(f"an output is text, bytes, a stream of them, or named parts; {self.name} is {type(content).__name__}")
+
+    def _pulled(self, content: Stream) -> Iterator[bytes]:
+        try:
+            yield from _pieces(content)
+        except Exception as fault:
+            self.broken = fault
+            raise
 
     def begin(self, store: Store, beside: bool) -> None:
         """As `store`; with beside, bytes in memory that go to a file are written by a thread, and `written` waits for it."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -171,10 +171,26 @@ def test_an_output_larger_than_the_whole_store_passes_raw() -> None:
         assert view.data == LOG.encode() * 3 and not view.ref and "StoreFull" in view.warning
 
 
+@pytest.mark.parametrize("url", ["memory:", "file"])
+@pytest.mark.parametrize("size", [10, 3 << 20])
+def test_a_tool_whose_stream_breaks_fails_as_it_would_without_us(url: str, size: int, tmp_path: Path) -> None:
+    """What came so far would look like the whole of it."""
+    def broken() -> Iterator[bytes]:
+        yield b"x" * size
+        raise ConnectionError("the other side hung up")
+
+    with byref.open(url if url == "memory:" else f"file:{tmp_path / 'store'}") as gateway:
+        session = gateway.session("s")
+        with pytest.raises(ConnectionError, match="hung up"):
+            session.capture(tool="mcp", output={"text": "and more", "body": broken()})
+        assert session.status().outputs == 0 and session.capture(tool="mcp", output=LOG).ref
+
+
 def test_arguments_that_are_no_json_let_the_output_pass() -> None:
     with byref.open("memory:") as gateway:
-        view = gateway.session("a").capture(tool="shell", args={"command": object()}, output=LOG)  # type: ignore[dict-item]
-        assert view.text == LOG and not view.ref and "Invalid" in view.warning
+        for args in ({"command": object()}, {"command": {1: 2}}):
+            view = gateway.session("a").capture(tool="shell", args=args, output=LOG)  # type: ignore[arg-type]
+            assert view.text == LOG and not view.ref and "Invalid: invalid: arguments must be JSON" in view.warning
 
 
 def test_the_fault_log_lies_beside_the_store_and_tells_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
