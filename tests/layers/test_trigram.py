@@ -115,5 +115,5 @@ def test_a_database_is_not_closed_under_a_search(tmp_path: Path) -> None:
             "    [thread.start() for thread in threads]\n"
             "    layer.apply((), ['b'], Event())\n"
             "    [thread.join() for thread in threads]\n")
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr

@@ -12,7 +12,7 @@ from byref.proxy.frontends.tools.client import Asked, Client, Failed
 from byref.proxy.gates import Limits
 from recorded import Recorded, recorded
 
-QUICK = Limits(timeout=5.0, attempts=3)
+QUICK = Limits(timeout=60.0, attempts=3)
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_what_is_safe_is_tried_again_and_what_is_not_is_not(server: Recorded, cl
 
 
 def test_after_failures_in_a_row_the_upstream_is_left_alone_and_it_is_said(server: Recorded, client: Client) -> None:
-    few = Limits(timeout=5.0, attempts=1, failures=2)
+    few = Limits(timeout=60.0, attempts=1, failures=2)
     server.fail[:] = [(500, {})] * 2
     for _ in range(2):
         assert client.ask("a", get(f"{server.url}/works"), few, True).status == 500

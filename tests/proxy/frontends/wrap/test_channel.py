@@ -10,7 +10,7 @@ import pytest
 from byref.proxy.frontends.wrap.channel import BACKLOG, HELD, Channel, Stream
 from byref.proxy.frontends.wrap.messages import Body, Message
 
-LIMIT = 20.0
+LIMIT = 60.0
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
 

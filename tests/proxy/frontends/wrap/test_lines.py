@@ -17,7 +17,7 @@ def piped(test: Callable[[lines.Reader, int], Awaitable[None]]) -> None:
     async def run() -> None:
         there, here = os.pipe()
         reader = await lines.reading(os.fdopen(there, "rb", 0))
-        await asyncio.wait_for(test(reader, here), 30)
+        await asyncio.wait_for(test(reader, here), 60)
         reader.close()
         await asyncio.sleep(0)
     asyncio.run(run())
@@ -87,7 +87,7 @@ def test_messages_go_out_whole_to_a_reader_that_takes_its_time() -> None:
         await sending
         await writer.flushed()
         writer.close()
-        await asyncio.to_thread(reading.join, 30)
+        await asyncio.to_thread(reading.join, 60)
         assert [line[:24] for line in got] == [b'{"jsonrpc":"2.0","id":%d,' % i for i in range(3)] and len(got[0]) > 3_000_000
     asyncio.run(run())
 
@@ -115,5 +115,5 @@ def test_a_regular_file_is_read_too(tmp_path: Path) -> None:
 def test_no_input_at_all_is_an_end() -> None:
     async def run() -> None:
         reader = await lines.reading(os.fdopen(os.open(os.devnull, os.O_RDONLY), "rb"))
-        assert await asyncio.wait_for(reader.line(), 10) is None
+        assert await asyncio.wait_for(reader.line(), 60) is None
     asyncio.run(run())

@@ -26,7 +26,7 @@ async def started(*words: str) -> process.Process:
 async def asked(server: process.Process, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
     params: dict[str, Any] = {"name": name, "arguments": arguments or {}}
     await server.send(Message(1, "tools/call", Body.of(params)))
-    line = await asyncio.wait_for(server.receive(), 30)
+    line = await asyncio.wait_for(server.receive(), 60)
     assert line is not None
     body = parse(line)[0].body
     assert body is not None
@@ -34,7 +34,7 @@ async def asked(server: process.Process, name: str, arguments: Mapping[str, Any]
 
 
 def until(true: Any) -> None:
-    for _ in range(1500):
+    for _ in range(6000):
         if true():
             return
         time.sleep(0.01)
@@ -57,7 +57,7 @@ def test_its_end_is_noticed_even_where_its_offspring_holds_the_pipe_and_that_end
         server = await started(*unruly())
         child = int(await asked(server, "offspring"))
         os.kill(server.pid, signal.SIGKILL)
-        assert await asyncio.wait_for(server.receive(), 30) is None and await server.why() == "ended by signal 9"
+        assert await asyncio.wait_for(server.receive(), 60) is None and await server.why() == "ended by signal 9"
         assert not gone(child)
         await server.close()
         return child

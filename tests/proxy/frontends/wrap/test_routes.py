@@ -78,7 +78,8 @@ def test_a_question_of_a_server_that_has_ended_is_taken_back_once() -> None:
             if taken:
                 back.cancelled(Message(None, "notifications/cancelled", Body.of({"requestId": 7, "reason": "no need"})))
             task.cancel()
-            await asyncio.sleep(0.01)
+            for _ in range(10):
+                await asyncio.sleep(0)
         return [params for _, method, params in client.heard if method == "notifications/cancelled"]
     assert asyncio.run(run()) == [{"requestId": 7, "reason": "s has ended"}, {"requestId": 7, "reason": "no need"}]
 
