@@ -41,7 +41,9 @@ def until(true: Any) -> None:
     raise AssertionError("it never came true")
 
 
-def test_it_is_asked_and_ends_with_its_stdin() -> None:
+def test_it_is_asked_and_ends_with_its_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "GRACE", 60.0)
+
     async def run() -> None:
         server = await started(*unruly())
         assert await asked(server, "echo", {"text": "hi"}) == "hi"
