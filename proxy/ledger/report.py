@@ -184,11 +184,12 @@ class _Walk:
         if again:
             row.repeats += 1
             row.repeated += raw
-        one.raw += raw
-        one.held += raw * later
         one.entered += view
         if again:
             self._extra(one, later)
+        else:
+            one.raw += raw
+            one.held += raw * later
         key = event.session, event.ref
         self.fetched.discard(key)
         if gaps:

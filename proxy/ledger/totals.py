@@ -64,7 +64,8 @@ class Row:
 @dataclass(slots=True)
 class Conversation:
     """A session. billed: tokens by kind over `messages` messages, empty where no bill was seen. raw, held: tokens of its raw outputs, and
-    the same times following turns. searched, search_turns: the same of answers of searches, and of second calls that found nothing.
+    the same times following turns, without those of repeats, which without byref would not have been made. searched, search_turns: the same
+    of answers of searches, and of second calls that found nothing.
     ends: calls before each compaction, after which no request reads their outputs. definition: tokens of our tools in each of its requests.
     extra: requests that byref brought about (fetches, searches, repeats); prefix, after: their contexts and their following turns, summed.
     uncached: tokens of prompts that views made too short for the provider's cache.

@@ -73,7 +73,7 @@ def test_a_second_call_that_found_nothing_is_a_request_all_the_same() -> None:
     missed = events.missed(at=1.0, session="s", tokens=30, reason="unknown")
     found, without = report([*calls, missed]), report(calls)
     assert (found.net, found.misses, found.searches) == (1770, 1, 0)
-    assert "less 30 that 0 searches and 1 second calls that found nothing took" in found.text
+    assert "less 30 that 0 searches and 1 second call that found nothing took" in found.text
     asking = PRICES.read * 200 + ASKING * (PRICES.output + PRICES.write)
     assert without.saving(PRICES) - found.saving(PRICES) == pytest.approx(30 * PRICES.write + asking)
 

@@ -49,6 +49,17 @@ def test_the_saving_is_the_difference_of_two_bills(sizes: list[tuple[int, int]],
     assert found.saving(prices) == pytest.approx(plain - ours, abs=1e-3)
 
 
+def test_a_call_that_was_made_again_because_of_us_is_no_part_of_the_bill_without_us() -> None:
+    bill = [events.usage(at=1.0, session="s", ref="", tool="", message=f"m{n}", numbers={"read": 9000, "written": 900}) for n in range(3)]
+    again = events.captured(at=1.0, session="s", ref="r1", tool="Bash", shape="log", size=9000, raw=9000, view=100, parts=1, gaps=1,
+                            repeats="r1")
+    found = report([*viewed("r1", 9000, 100), *again, *bill])
+    assert found.total.repeats == 1
+    results, saved = found.of_bill(PRICES) or (0.0, 0.0)
+    without = (found.bill(PRICES) or 0.0) + found.saving(PRICES)
+    assert results == pytest.approx((9000 * PRICES.write + 9000 * 1 * PRICES.read) / without) and saved < results < 1
+
+
 def test_a_fetch_costs_a_request_that_reads_the_context_as_it_was_billed() -> None:
     fetched = events.fetched(at=1.0, session="s", ref="r1", tool="Bash", shape="log", tokens=300, size=900)
     bill = [events.usage(at=1.0, session="s", ref="", tool="", message=f"m{n}", numbers={"read": 900, "written": 100}) for n in range(3)]
