@@ -146,7 +146,11 @@ def objects(value: Json, tell: Callable[[str], None] | None = None) -> list[dict
 
 def word(held: Mapping[str, Json], *names: str) -> str:
     """The first of these that is a string; "" without one."""
-    return next((value for value in (held.get(name) for name in names) if isinstance(value, str)), "")
+    for name in names:
+        value = held.get(name)
+        if isinstance(value, str):
+            return value
+    return ""
 
 
 def count(held: Json, *names: str) -> int:

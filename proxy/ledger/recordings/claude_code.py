@@ -65,9 +65,11 @@ def sessions(rows: Rows) -> Iterator[Trajectory]:
         if not agent and row.get("isSidechain") is True:
             agent = agents[key] = agents.get(word(row, "parentUuid")) or f"sub-agent {next(nameless)}"
         name = "/".join(filter(None, (session, agent)))
-        again = not agent and _prompt(row, message) and (session, word(row, "parentUuid")) in asked
+        again = False
         if not agent and _prompt(row, message):
-            asked.add((session, word(row, "parentUuid")))
+            at = session, word(row, "parentUuid")
+            again = at in asked
+            asked.add(at)
         if (again or row.get("isCompactSummary") is True) and name in open_:
             yield from filled([open_.pop(name)])
             open_[name] = Transcript(f"{name}#{next(numbers)}", SOURCE)
