@@ -53,20 +53,19 @@ def _one(where: str, messages: list[dict[str, Json]]) -> Transcript:
 
 def _user(transcript: Transcript, texts: list[str], message: str) -> None:
     """A message of the user: results, each with the texts up to the next one, else what a person wrote."""
-    call, seen = "", list[str]()
+    seen: dict[str, list[str]] = {}
+    call = ""
     for number, text in enumerate(texts):
-        found = _RESULT.match(text)
-        if found or text.startswith(_OWN):
-            if call:
-                transcript.result(call, "\n".join(filter(None, seen)))
-            call, seen = f"{message} {number}" if found else "", []
-        if found:
+        if found := _RESULT.match(text):
+            call = f"{message} {number}"
             given: Json = {_GIVEN.get(found[1], "path"): found[2]} if found[2] else {}
             transcript.called(call, found[1], given, written=True)
-            seen.append(text[found.end():])
+            seen[call] = [text[found.end():]]
+        elif text.startswith(_OWN):
+            call = ""
         elif call:
-            seen.append(text)
-        elif not text.startswith(_OWN):
+            seen[call].append(text)
+        else:
             transcript.told(text)
-    if call:
-        transcript.result(call, "\n".join(filter(None, seen)))
+    for call, held in seen.items():
+        transcript.result(call, "\n".join(filter(None, held)))
