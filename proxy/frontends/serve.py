@@ -30,9 +30,15 @@ PATIENCE = 10.0  # seconds for another daemon to answer or to end
 _PAUSE = 0.02
 
 
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) < 1 << 16):
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no port: a number from 0 to 65535; it listens on 127.0.0.1 alone")
+    return int(text)
+
+
 def _options(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--http", metavar="PORT", type=int, default=0, help="port of the loopback HTTP server (any that is free)")
+    which.add_argument("--http", metavar="PORT", type=_port, default=0, help="port of the loopback HTTP server (any that is free)")
     which.add_argument("--no-http", action="store_true", help="the Unix socket alone")
     parser.add_argument("--mcp", metavar="FILE", help="offer the servers that FILE names under `mcpServers` at /mcp, as `byref wrap` does; "
                         "their outputs belong to the project of FILE's folder")

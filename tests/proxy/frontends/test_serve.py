@@ -108,6 +108,12 @@ def test_a_port_that_is_taken_is_an_error(daemon):
     assert done.returncode == 1 and b"byref: the daemon cannot serve: " in done.stderr
 
 
+@pytest.mark.parametrize("port", ["-1", "65536", "99999", "x", "0.0.0.0:8700", "[::1]:8700", "²", ""])
+def test_what_is_no_port_is_told(byref, port):
+    done = byref("serve", f"--http={port}")
+    assert done.returncode == 2 and b"is no port" in done.stderr and b"Traceback" not in done.stderr
+
+
 def test_with_nobody_there_stop_and_status_say_so(byref):
     stopped, status = byref("serve", "--stop"), byref("serve", "--status")
     assert (stopped.returncode, stopped.stdout) == (0, b"no daemon runs\n")
