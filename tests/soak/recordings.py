@@ -172,7 +172,7 @@ def both(*steps: Callable[[Any], list[Any]]) -> Callable[[Any], list[Any]]:
 
 
 def codex(folder: Path) -> list[str]:
-    """Rollouts."""
+    """Rollouts, and what `codex exec --json` printed of the same runs."""
     user = Codex(folder, place(ROOT, "codex"))
     (user.project / "pixel.png").write_bytes(PIXEL)
     shell, tool = responses.shell, responses.tool
@@ -184,20 +184,27 @@ def codex(folder: Path) -> list[str]:
              tool("spawn_agent", "agent", "multi_agent_v1", message=f"{SUB}: read the file"), shell("wait", "sleep 4"),
              lambda request: [reasoning, *shell("full", "echo full")(request)], shell("fresh", "echo fresh")]
     server = _Responses(steps, [shell("sub", "seq 7 9"), lambda request: [responses.text("It is a harbour.")]], full=8)
-    user.run(server, f"{MAIN}: mend it")
+    printed = user.run(server, f"{MAIN}: mend it")
     server.close()
     again = responses.Responses([shell("resumed", "echo again")], [], full=-1)
-    user.run(again, "resume", "--last", f"{MAIN}: once more")
+    printed += user.run(again, "resume", "--last", f"{MAIN}: once more")
     again.close()
 
     def usage(number: int, more: int = 0) -> Usage:
         return Usage(number, 700 * number + more, 300 * number, 0, 30 * number)
     before, after = server.summaries[0], len(server.requests) - server.summaries[0] + len(again.requests)
     found, told = read([user.settings / "sessions"])
-    return held("Codex", found, [
-        of_items(server.summed[0], usage(before + 1, responses.FULL - 1000), responses.SUMMARY),
-        of_items(again.requests[-1], usage(after), "All is done."),
-        of_items(server.subs[-1], usage(len(server.subs)), "It is a harbour.")], told)
+    first = of_items(server.summed[0], usage(before + 1, responses.FULL - 1000), responses.SUMMARY)
+    last = of_items(again.requests[-1], usage(after), "All is done.")
+    faults = held("Codex", found, [first, last, of_items(server.subs[-1], usage(len(server.subs)), "It is a harbour.")], told)
+    (folder / "printed.jsonl").write_text("".join(json.dumps(row) + "\n" for row in printed))
+    found, told = read([folder / "printed.jsonl"])
+    # The model sees each below a head of Codex's; calls made at once end in any order.
+    seen = sorted(output.partition("Output:\n")[2] for tool, _, output in [*first.calls, *last.calls]
+                  if tool in ("exec_command", "mcp__t__records"))
+    outputs = sorted(turn.output for one in found.values() for turn in one.turns)
+    print(f"Codex, printed: {len(seen)} calls", flush=True)
+    return faults + told + ([] if outputs == seen else [f"Codex, printed: {outputs!r:.500} instead of {seen!r:.500}"])
 
 
 def opencode(folder: Path) -> list[str]:
