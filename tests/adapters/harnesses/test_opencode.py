@@ -118,9 +118,8 @@ await plugin.config?.(config)
 await plugin["chat.message"]?.(session, { parts: [{ type: "text", text: "build it" }] })
 const call = { ...session, callID: "call_1", tool: "bash" }, args = { command: "make" }
 await plugin["tool.execute.before"]?.(call, { args })
-const start = performance.now()
 await plugin["tool.execute.after"]?.({ ...call, args }, output)
-console.log(JSON.stringify({ output: output.output, took: performance.now() - start, config }))
+console.log(JSON.stringify({ output: output.output, config }))
 """
 
 
@@ -150,15 +149,16 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureF
 
 
 def test_the_plugin_starts_the_daemon_and_shows_its_views(play: Callable[..., Any], tmp_path: Path) -> None:
-    first = play()
+    first = play(BYREF_HOOK_WAIT="30")
     assert first["output"].startswith("«r") and "ERROR: cannot link beacon" in first["output"] and len(first["output"]) < len(LOG) // 4
     assert first["config"] == {"mcp": {"byref": {"type": "local", "command": install.SERVER}}}
-    assert play()["output"] == first["output"], "of one call the first bytes stay"
+    assert play(BYREF_HOOK_WAIT="30")["output"] == first["output"], "of one call the first bytes stay"
     assert not (tmp_path / "byref" / "byref.log").read_text()
 
 
 def test_the_raw_output_stands_where_it_is_off_or_no_daemon_comes(play: Callable[..., Any], tmp_path: Path) -> None:
-    assert play(BYREF="off") == {"output": LOG, "took": pytest.approx(0, abs=1000), "config": {}}
+    off = play(BYREF="off")
+    assert (off["output"], off["config"]) == (LOG, {})
     assert play(lambda text: text.replace(json.dumps(sys.executable)[1:-1], "/gone"))["output"] == LOG
     (tmp_path / "byref").mkdir(exist_ok=True)
     deaf = ("import socket, sys, time; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(9); print(flush=True); "
