@@ -16,7 +16,7 @@ from byref.proxy.frontends import saved
 from byref.proxy.frontends.command import Command, say
 from byref.proxy.frontends.held import complain
 from byref.proxy.frontends.replaying import Work, worked
-from byref.proxy.frontends.report import DEFINITION
+from byref.proxy.frontends.report import DEFINITION, days
 from byref.proxy.ledger.counter import token_counter
 from byref.proxy.ledger.economics import REGIMES
 from byref.proxy.ledger.kv import MODELS
@@ -28,6 +28,7 @@ from byref.proxy.ledger.trajectories import Trajectory
 PROFILES = ("safe", "auto", "lean")
 _NOTES = (".json",)  # a harness's own lists and settings beside its recordings
 _BAR = 0.2  # seconds between two looks of the progress
+_MOST = 256  # processes: each holds a store in memory
 _TOLD = 50  # faults that are told as they come
 # Of each harness: an option, who finds its folder, the defaults of that, and what is below it. Claude Code 1.0.29 and its followers wrote
 # to the second (github.com/anthropics/claude-code/issues/2277). Codex archives sessions beside the others.
@@ -41,22 +42,32 @@ def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--claude-code", action="store_true", help="your own sessions of Claude Code (CLAUDE_CONFIG_DIR, else ~/.claude)")
     parser.add_argument("--codex", action="store_true", help="your own sessions of Codex (CODEX_HOME, else ~/.codex)")
     parser.add_argument("--opencode", action="store_true", help="your own sessions of OpenCode (XDG_DATA_HOME, else ~/.local/share)")
-    parser.add_argument("--days", type=float, metavar="N", help="only files that changed in the last N days")
+    parser.add_argument("--days", type=days, metavar="N", help="only files that changed in the last N days")
     parser.add_argument("--profile", action="append", choices=PROFILES, metavar="NAME",
                         help=f"{', '.join(PROFILES)}; again for another to compare with the first (default: auto)")
     parser.add_argument("--price", action="append", default=[], metavar="MODEL", help="the list prices of a model, beside the regimes")
     parser.add_argument("--limit", type=_above_zero, metavar="N", help="at most so many sessions")
-    parser.add_argument("--jobs", type=_above_zero, metavar="N", help="processes (default: as many as there are cores, 8 at most)")
+    parser.add_argument("--jobs", type=_jobs, metavar="N",
+                        help=f"processes, {_MOST} at most (default: as many as there are cores, 8 at most)")
     parser.add_argument("--counter", default="", metavar="NAME", help="toktok, tiktoken or estimate (default: the best that is installed)")
-    parser.add_argument("--json", action="store_true", help="all figures as JSON")
-    parser.add_argument("--csv", action="store_true", help="tokens by session and tool as CSV, as they come")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="all figures as JSON")
+    form.add_argument("--csv", action="store_true", help="tokens by session and tool as CSV, as they come")
 
 
 def _above_zero(text: str) -> int:
     """A number of 1 or more."""
-    number = int(text)
+    number = int(text) if text.isdecimal() else 0
     if number < 1:
         raise argparse.ArgumentTypeError("1 or more is meant")
+    return number
+
+
+def _jobs(text: str) -> int:
+    """A number of processes that a machine can start."""
+    number = _above_zero(text)
+    if number > _MOST:
+        raise argparse.ArgumentTypeError(f"{_MOST} at most")
     return number
 
 

@@ -68,7 +68,7 @@ def priced(model: str, day: date | None = None) -> Priced:
         raise Invalid(f"{table} has no price of input tokens for {model[:60]!r}")
     read, write, output = (_rounded((cost[part] or missing) / cost["input"]) for part, missing in (
         ("read", cost["input"]), ("write", cost["input"]), ("output", 0.0)))
-    source = f"{table}, prices of {when:%Y-%m-%d}"
+    source = f"{table}, as it prices {when:%Y-%m-%d}"
     return Priced(Prices(found["input"].model.id, read, write, output), _rounded(cost["input"] * 1e6), source)
 
 

@@ -150,6 +150,14 @@ def test_only_what_changed_lately_is_read_where_that_is_asked(byref, projects):
     assert byref("replay", str(projects), "--days", "2").returncode == 2
 
 
+@pytest.mark.parametrize(("words", "told"), [
+    (("--days=-1",), b"is no number of days"), (("--days", "nan"), b"is no number of days"), (("--jobs", "99999"), b"256 at most"),
+    (("--jobs", "0"), b"1 or more is meant"), (("--limit", "x"), b"1 or more is meant"), (("--json", "--csv"), b"not allowed with")])
+def test_what_cannot_be_meant_is_told_before_anything_is_read(byref, projects, words, told):
+    done = byref("replay", str(projects), *words)
+    assert done.returncode == 2 and told in done.stderr and not done.stdout
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the script leaves its file to be closed for it
 @pytest.mark.parametrize(("name", "limit", "profile"), [("local", 8, "auto"), ("open", 6, "lean")])
 def test_the_figures_are_those_of_the_evaluation(byref, shared: Path, name: str, limit: int, profile: str):

@@ -21,7 +21,7 @@ def test_a_models_list_price_comes_with_the_tables_version_and_day(monkeypatch: 
     monkeypatch.setattr(socket.socket, "connect", refused)
     found = priced("claude-sonnet-4-5", date(2026, 11, 30))
     assert found.prices == Prices("claude-sonnet-4-5", read=0.1, write=1.25, output=5) and found.dollars == 3
-    assert found.money(2_000_000) == 6 and "genai-prices 0." in found.source and found.source.endswith("prices of 2026-11-30")
+    assert found.money(2_000_000) == 6 and "genai-prices 0." in found.source and found.source.endswith("as it prices 2026-11-30")
     assert priced("gpt-5").prices.write == 1, "a provider that has no price of writes bills them as input"
 
 
