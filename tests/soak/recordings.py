@@ -3,7 +3,7 @@
 usage: recordings.py [--short]    three minutes, and a gigabyte from npm and pip into the checkout's cache; with --short it is skipped
 
 Codex, OpenCode and Claude Code work off a script with calls made at once, failures, pictures, a sub-agent, a compaction, a resumed and a
-forked session. The libraries of OpenAI and Anthropic, LangChain, Pydantic AI, OpenAI Agents and mini-swe-agent write their lists in an
+forked session, Gemini CLI one with calls made at once and failures. The libraries of OpenAI and Anthropic, LangChain, Pydantic AI, OpenAI Agents and mini-swe-agent write their lists in an
 environment of their own (recording_libraries.py). byref is not in their way anywhere. Exit code 1: a recording was read otherwise.
 """
 from __future__ import annotations
@@ -21,7 +21,8 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "soak")]
 
-import harnesses  # noqa: E402  # a script beside this one
+import harnesses  # noqa: E402  # scripts beside this one
+import recording_gemini  # noqa: E402
 
 from byref.proxy.ledger.reading import files, read_file  # noqa: E402
 from byref.proxy.ledger.trajectories import Trajectory, Usage  # noqa: E402
@@ -307,6 +308,37 @@ def claude_code(folder: Path) -> list[str]:
     return faults + held("Claude Code, printed", *(lambda found, told: (found, seen, told))(*read([folder / "printed.jsonl"])))
 
 
+def of_contents(requests: list[Any]) -> Seen:
+    """Of requests to the Gemini API, the last of which holds all before it."""
+    found: list[tuple[str, Any, str]] = []
+    numbers: list[int] = []
+    calls: list[tuple[str, Any, int]] = []
+    said: list[str] = []
+    for number, one in enumerate(max((request["contents"] for request in requests), key=len)):
+        for part in one["parts"]:
+            if "functionCall" in part:
+                calls.append((part["functionCall"]["name"], part["functionCall"]["args"], number))
+            elif "functionResponse" in part:
+                tool, given, at = calls.pop(0)
+                response = part["functionResponse"]["response"]
+                found.append((tool, given, response.get("output", response.get("error"))))
+                numbers.append(at)
+            elif one["role"] == "model":
+                said.append(part["text"])
+    usage = Usage(len(requests), 700 * len(requests), 300 * len(requests), 0, 30 * len(requests))
+    return Seen(found, [sorted(set(numbers)).index(one) + 1 for one in numbers], [*said, "All is done."], usage)
+
+
+def gemini(folder: Path) -> list[str]:
+    """Sessions of Gemini CLI."""
+    if not (shutil.which("npm") and recording_gemini.fetched()):
+        print("SKIPPED: Gemini CLI needs npm, which is not here or could not give it; NOTHING of it was tested")
+        return []
+    place, model = recording_gemini.run(folder)
+    found, told = read(place.glob("*/chats/*.jsonl"))
+    return held("Gemini CLI", found, [of_contents(model.requests)], told)
+
+
 def libraries(folder: Path) -> list[str]:
     """Lists that libraries write, beside what their servers saw: `NAME.json` and `NAME.seen`."""
     place = ROOT / ".cache" / "recording-libraries"
@@ -335,7 +367,7 @@ def main(words: list[str]) -> int:
         print("SKIPPED: the programs that write recordings are a gigabyte; run it without --short")
         return 0
     faults: list[str] = []
-    for part in (codex, opencode, claude_code, libraries):
+    for part in (codex, opencode, claude_code, gemini, libraries):
         name = part.__name__
         if name in harnesses.PACKAGES and not (shutil.which("npm") and harnesses.fetched(name)):
             print(f"SKIPPED: {name} needs npm, which is not here or could not give it; NOTHING of it was tested")
