@@ -79,10 +79,11 @@ def posted(url: str, headers: Mapping[str, str], message: Any = CALL, leave: int
 @contextlib.contextmanager
 def generated(folder: Path) -> Iterator[str]:
     """The URL of the case's own upstream."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    with subprocess.Popen([sys.executable, "-B", str(folder / "gen.py"), "serve", str(port)]) as running:
+    with socket.socket() as place, contextlib.ExitStack() as stack:
+        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        place.bind(("127.0.0.1", 0))  # nobody else is given this port until the upstream listens there
+        port = place.getsockname()[1]
+        running = stack.enter_context(subprocess.Popen([sys.executable, "-B", str(folder / "gen.py"), "serve", str(port)]))
         try:
             until = time.monotonic() + LIMIT
             while True:

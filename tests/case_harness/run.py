@@ -59,9 +59,9 @@ class Run:
         if isinstance(self.output, bytes) and PLACEHOLDER in self.output:
             self.output = self.output.replace(PLACEHOLDER, self.genuine().encode())
         self.raw = self.output if isinstance(self.output, dict) else {"output": self.output}
-        started = time.perf_counter()
+        started = time.process_time()  # a machine that does much else has its own seconds
         self.view = self.capture(self.session, self.output)
-        self.seconds = time.perf_counter() - started
+        self.seconds = time.process_time() - started
 
     def genuine(self) -> str:
         """A marker that was really given for another output of this session."""
