@@ -3,8 +3,9 @@
 usage: recordings.py [--short]    three minutes, and a gigabyte from npm and pip into the checkout's cache; with --short it is skipped
 
 Codex, OpenCode and Claude Code work off a script with calls made at once, failures, pictures, a sub-agent, a compaction, a resumed and a
-forked session, Gemini CLI one with calls made at once and failures. The libraries of OpenAI and Anthropic, LangChain, Pydantic AI, OpenAI Agents and mini-swe-agent write their lists in an
-environment of their own (recording_libraries.py). byref is not in their way anywhere. Exit code 1: a recording was read otherwise.
+forked session, Gemini CLI one with calls made at once and failures. The libraries of OpenAI and Anthropic, LangChain, Pydantic AI, OpenAI
+Agents and mini-swe-agent write their lists in an environment of their own (recording_libraries.py). byref is not in their way anywhere.
+Exit code 1: a recording was read otherwise.
 """
 from __future__ import annotations
 
