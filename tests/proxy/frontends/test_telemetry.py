@@ -54,7 +54,7 @@ class Collector:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         Thread(target=self._server.serve_forever, daemon=True).start()
         self.env = {"BYREF_OTEL": "on", "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{self._server.server_port}",
-                    "OTEL_BSP_SCHEDULE_DELAY": "50", "OTEL_METRIC_EXPORT_INTERVAL": "3000"}
+                    "OTEL_BSP_SCHEDULE_DELAY": "50", "OTEL_METRIC_EXPORT_INTERVAL": "300"}
 
     def spans(self) -> list[tuple[str, dict[str, Any]]]:
         """Names and attributes."""
