@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from byref.proxy.errors import ByrefError
+from byref.proxy.errors import ByrefError, StoreError
 from byref.proxy.ledger.counter import token_counter
 from byref.proxy.ledger.recount import Counts, recount
 from byref.proxy.reader import fetch
@@ -34,9 +34,13 @@ def counted(store: Store, ledger: Sequence[Event], clock: Clock, *, again: bool,
             except ByrefError:
                 return None
 
-        counts = recount(ledger, store, page, token_counter(), clock(), known)
+        counts, kept = recount(ledger, store, page, token_counter(), clock(), known), True
         while some := list(islice(counts, _TOGETHER)):
-            store.log(COUNTED, *some)
+            try:
+                if kept:
+                    store.log(COUNTED, *some)
+            except StoreError:
+                kept = False  # read-only, full or busy: the figures stand, and are counted again next time
     return known
 
 

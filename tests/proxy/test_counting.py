@@ -5,6 +5,7 @@ import pytest
 
 import byref
 from byref.proxy.counting import COUNTED, counted
+from byref.proxy.errors import StoreError
 from byref.proxy.ledger.counter import token_counter
 from byref.proxy.ledger.recount import raw_key
 
@@ -41,3 +42,17 @@ def test_a_ledger_of_all_scopes_holds_its_counts_and_one_of_a_scope_does_not() -
         made = gateway.report(recount=True)
         assert made.total.counted == 1 and gateway.report().as_dict() == made.as_dict()
         assert gateway.report(scope="a").total.counted == gateway.report(since=1.0).total.counted == 1
+
+
+def test_a_store_that_takes_no_counts_gives_its_figures_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not token_counter().exact:
+        pytest.skip("no tokenizer: the extra `count` is not installed")
+
+    def refuse(*words: object) -> None:
+        raise StoreError("read-only")
+    with byref.open("memory:") as gateway:
+        gateway.session("a").capture(tool="shell", args={"command": "x"}, output=LOG)
+        monkeypatch.setattr(gateway.store, "log", refuse)
+        found = gateway.report(recount=True)
+        assert found.total.counted == 1 and found.total.raw == token_counter().count([LOG])[0]
+        assert not list(gateway.store.events(COUNTED))
