@@ -249,7 +249,7 @@ def test_a_model_is_loaded_ahead_where_there_are_vectors_alone(tiny_model: Path,
     static.Static(folder, str(tiny_model)).apply(added(scope(TEXTS)), (), Event())
     static._tables.pop(str(tiny_model))
     static.Static(folder, str(tiny_model)).warm()
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while str(tiny_model) not in static._tables and time.monotonic() < until:
         time.sleep(0.01)
     assert str(tiny_model) in static._tables

@@ -6,6 +6,7 @@ import pty
 import select
 import signal
 import sys
+import threading
 import time
 
 import pytest
@@ -15,7 +16,7 @@ BINARY = bytes(range(256))
 
 def wait_for(process, text: bytes) -> None:
     """Reads the program's stderr until a text; the child says there that it is ready, through a file of its own."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while not os.path.exists(text):
         assert process.poll() is None and time.monotonic() < end
         time.sleep(0.01)
@@ -68,24 +69,31 @@ def test_a_signal_reaches_all_that_the_command_started_and_what_came_is_shown(by
     process = byref.start("run", "--", "sh", "-c", script)
     wait_for(process, inner)
     process.send_signal(number)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (code, b"before\n", b"")
     with pytest.raises(ProcessLookupError):
-        for _ in range(500):
+        for _ in range(6000):
             os.kill(int(inner.read_text()), 0)
             time.sleep(0.01)
 
 
 def test_a_command_may_take_its_time_to_clean_up_and_what_it_says_comes_out(byref):
     """As one that gives a lock back: it is not killed, and once it takes long, what it wrote is out before anybody kills us."""
-    ready = byref.folder / "ready"
-    script = f"trap 'sleep 3; echo lock released; exit 4' TERM; seq 20000; touch {ready}; while :; do sleep 0.1; done"
-    process = byref.start("run", "--", "sh", "-c", script)
+    ready, go = byref.folder / "ready", byref.folder / "go"
+    trap = f"while [ ! -e {go} ]; do sleep 0.05; done; echo lock released; exit 4"
+    process = byref.start("run", "--", "sh", "-c", f"trap '{trap}' TERM; seq 20000; touch {ready}; while :; do sleep 0.1; done")
     wait_for(process, ready)
     process.terminate()
-    out, err = process.communicate(timeout=30)
-    assert (process.returncode, out) == (4, byref.bare("seq", "20000").stdout + b"lock released\n")
-    assert err.startswith(b"byref: the command goes on 2 s after signal 15") and err.count(b"byref: ") == 1
+    out = []
+    reading = threading.Thread(target=lambda: out.append(process.stdout.read()))
+    reading.start()
+    assert process.stderr.readline().startswith(b"byref: the command goes on 2 s after signal 15")
+    go.touch()
+    reading.join()
+    assert (process.wait(timeout=60), process.stderr.read()) == (4, b"")
+    assert out == [byref.bare("seq", "20000").stdout + b"lock released\n"]
+    process.stdout.close()
+    process.stderr.close()
 
 
 def test_a_command_that_ignores_term_goes_on_as_it_would(byref):
@@ -96,7 +104,7 @@ def test_a_command_that_ignores_term_goes_on_as_it_would(byref):
     process.terminate()
     assert os.read(process.stdout.fileno(), 100) == b"started\n", "GRACE is over"
     go.touch()
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=60)
     assert (process.returncode, out) == (0, b"done\n")
 
 
@@ -107,7 +115,7 @@ def test_a_reader_that_does_not_read_holds_up_nobody_whose_command_has_ended(byr
     process = byref.start("run", "--", "sh", "-c", script)
     wait_for(process, ready)
     process.terminate()
-    assert process.wait(timeout=30) == 143
+    assert process.wait(timeout=60) == 143
     process.stdout.close()
     process.stderr.close()
 
@@ -119,7 +127,7 @@ def test_a_signal_that_only_tells_something_reaches_the_command(byref, number):
     process = byref.start("run", "--", "sh", "-c", script)
     wait_for(process, ready)
     process.send_signal(number)
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=60)
     assert (process.returncode, out) == (9, b"before\ntold\n")
 
 
@@ -128,7 +136,7 @@ def test_a_command_that_handles_a_signal_keeps_its_own_exit_code(byref):
     process = byref.start("run", "--", "sh", "-c", f"trap 'echo caught; exit 9' TERM; touch {ready}; while :; do sleep 0.1; done")
     wait_for(process, ready)
     process.terminate()
-    out, _ = process.communicate(timeout=30)
+    out, _ = process.communicate(timeout=60)
     assert (process.returncode, out) == (9, b"caught\n")
 
 
