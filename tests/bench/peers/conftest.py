@@ -10,7 +10,7 @@ import pytest
 @pytest.fixture
 def own() -> tuple[str, ...]:
     """Where they lie, and their names."""
-    return "bench/peers", "arms", "published", "tables", "run"
+    return "bench/peers", "arms", "harnesses", "offloading", "published", "tables", "run"
 
 
 @pytest.fixture
@@ -31,3 +31,13 @@ def published(load: Callable[[str], ModuleType]) -> ModuleType:
 @pytest.fixture
 def run(load: Callable[[str], ModuleType]) -> ModuleType:
     return load("run")
+
+
+@pytest.fixture
+def harnesses(load: Callable[[str], ModuleType]) -> ModuleType:
+    return load("harnesses")
+
+
+@pytest.fixture
+def offloading(load: Callable[[str], ModuleType]) -> ModuleType:
+    return load("offloading")
