@@ -19,8 +19,9 @@ from byref.proxy.ledger.transcript import Transcript, blocks, count, filled, obj
 SOURCE = "Claude Code"
 OFTEN_EMPTY = True  # files without an output are usual
 _QUIET = ("image", "document", "redacted_thinking", "fallback")  # blocks that say nothing here; those of the provider's own tools neither
-# What it notes without the session's name: titles, places to go back to, what became of a workflow's agents.
-_NOTES = ({"summary", "leafUuid"}, {"messageId", "snapshot"}, {"messageId", "delta"}, {"key", "agentId"})
+# What it notes without the session's name: titles, places to go back to, what became of a workflow's agents, what an agent and a folder is.
+_NOTES = ({"summary", "leafUuid"}, {"messageId", "snapshot"}, {"messageId", "delta"}, {"key", "agentId"}, {"agentType", "description"},
+          {"version", "entries"})
 _OWN = ("<system-reminder>", "<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>")  # what the program wrote
 
 
@@ -32,9 +33,9 @@ def fits(row: dict[str, Json]) -> bool:
 
 def _beside(row: dict[str, Json]) -> bool:
     kind = row.get("type")
-    if not isinstance(kind, str) or kind in ("user", "assistant") or "message" in row:
+    if kind in ("user", "assistant") or "message" in row:
         return False
-    return "sessionId" in row or any(names <= row.keys() for names in _NOTES)
+    return (isinstance(kind, str) and "sessionId" in row) or any(names <= row.keys() for names in _NOTES)
 
 
 def sessions(rows: Rows) -> Iterator[Trajectory]:

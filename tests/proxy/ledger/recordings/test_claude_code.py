@@ -189,5 +189,6 @@ def test_a_file_of_notes_alone_holds_no_session_and_nothing_is_wrong_with_it(tmp
     for row in ({"type": "summary", "summary": "A title", "leafUuid": "x"}, {"type": "custom-title", "customTitle": "x", "sessionId": "s1"},
                 {"type": "file-history-snapshot", "messageId": "u1", "snapshot": {}, "isSnapshotUpdate": False},
                 {"type": "queue-operation", "operation": "enqueue", "timestamp": "t", "sessionId": "s1", "content": "go"},
-                {"type": "started", "key": "v2:1", "agentId": "a1"}):
+                {"type": "started", "key": "v2:1", "agentId": "a1"}, {"agentType": "general-purpose", "description": "look"},
+                {"version": 1, "entries": []}):
         assert read(tmp_path / "a.jsonl", [json.dumps(row)]) == []
