@@ -13,7 +13,7 @@ from operator import not_
 
 from byref.filters import weights
 from byref.filters.units import ALWAYS, ANCHOR, HIDDEN, LAST, MUST, Units
-from byref.filters.worth import UNPOINTED, Words, asked_of, forms_of, sharers, task_of, weigh, words_of
+from byref.filters.worth import FIRST, UNPOINTED, Words, asked_of, forms_of, sharers, task_of, weigh, words_of
 from byref.proxy.contracts import Call, Seen
 from byref.proxy.text import terms_by_line
 
@@ -92,10 +92,13 @@ def select(units: Units, call: Call, seen: Seen, plan: Plan) -> Selection:
         _fence(keep, units.texts, units.rank)
     if worth is None:  # of what gaps may name, which stands nowhere else
         worth = weigh(Counter(chain.from_iterable(compress(rows, map(not_, keep)))), asked_of(call), task_of(call), seen, total)
+    selection = Selection(keep, rows, worth)
+    if threshold > 0 or total > plan.cap:
+        worth |= _pointed(task_of(call)[0] & lines.keys(), selection.visible())
     if LAST in units.rank or "«r" in text:
         barred = _unnamed(texts, rows, units.rank)
-        worth = {term: value for term, value in worth.items() if term not in barred}
-    return Selection(keep, rows, worth)
+        selection.worth = {term: value for term, value in worth.items() if term not in barred}
+    return selection
 
 
 def _scores(rows: list[list[str]], lines: Counter[str], worth: dict[str, int], asked: Words, task: Words, call: Call, units: Units,
@@ -133,6 +136,12 @@ def _scores(rows: list[list[str]], lines: Counter[str], worth: dict[str, int], a
 def _names_identifier(parts: list[str], given: frozenset[str]) -> bool:
     """Whether one of the parts of a dotted term is an identifier that is given: `row.garden_id` where a task says `garden_id`."""
     return not _IDENTIFIERS.isdisjoint(forms_of([part for part in parts if part in given]))
+
+
+def _pointed(task: frozenset[str], visible: set[str]) -> dict[str, int]:
+    """What of the task stands in the output, but in no unit that stands: gaps say first where it is, though it is not new."""
+    terms = list(task - visible)
+    return {term: FIRST for term, form in zip(terms, forms_of(terms), strict=True) if form not in ("", "number")}
 
 
 def _unnamed(texts: list[str], rows: list[list[str]], rank: bytearray) -> set[str]:

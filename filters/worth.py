@@ -28,6 +28,7 @@ _WORTH = (0,) * (_BELOW - 16) + _EXP + (_EXP[-1],) * 16
 UNPOINTED = {form: _WORTH[_BELOW + odds] for form, odds in _FORM.items()}
 _SIGNS = bytes.maketrans(b"bcdefghijklmnopqrstuvwxyzBCDEFGHIJKLMNOPQRSTUVWXYZ123456789", b"a" * 25 + b"A" * 25 + b"0" * 9)
 _HEX = frozenset("0123456789abcdef")
+FIRST = _EXP[-1]  # the most that a term is worth
 SHORT = 4  # characters of a term that is worth naming, at least
 
 

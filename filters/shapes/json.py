@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from byref.filters.failures import mark, suspects
 from byref.filters.layouts import laid
@@ -19,6 +20,8 @@ _RESULT = re.compile(r"(?:meta=|content=|CallToolResult\(|\[?TextContent\()")
 _TEXT = re.compile(r"""\btext=('(?:[^'\\]++|\\.)*+(?:'|\Z)|"(?:[^"\\]++|\\.)*+(?:"|\Z))""", re.S)
 _OPEN = re.compile(r"[\s\ufeff]*(?:\{\s*[\"'}]|\[\s*(?:[\"'{\[\]]|-?\d+(?:\.\d+)?\s*[,\]]|(?:true|false|null)\s*[,\]]))")
 _FILE = re.compile(r"\b(?:cat|head|tail|sed|less|nl|bat)\b[^|;&]*\.json\b")
+_KEY = re.compile(r"^([ \t]*+\"[^\"\\\n]++\":)", re.M)  # with its depth
+_AGAIN = 6
 
 
 class Json:
@@ -34,7 +37,7 @@ class Json:
         if _OPEN.match(sample):
             # A file that is read line by line may be edited by its lines.
             if sample.count("\n") > len(sample) // 160 and (_FILE.search(command(call)) or call.tool.lower() in ("read", "view", "open")):
-                return 0
+                return 90 if _holds_records(sample) else 0
             return 90
         return 0  # JSON after words stays text: rows in the midst of raw lines would not tell which of the two a line is
 
@@ -55,6 +58,11 @@ class Json:
             mark(units, suspects(units.texts))
         demote(units)
         return units
+
+
+def _holds_records(sample: str) -> bool:
+    """Whether what begins here is a list of records: the same key at the same depth, again and again."""
+    return max(Counter(_KEY.findall(sample)).values(), default=0) >= _AGAIN
 
 
 def _laid(sheet: Sheet, text: str, layout: Layout, call: Call) -> bool:

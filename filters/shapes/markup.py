@@ -23,6 +23,7 @@ _READ = re.compile(r"^\s*(?:cat|nl|head|tail|sed|less|more|bat|open)\b")
 _READERS = frozenset({"read", "view", "open", "open_file", "read_file", "notebookread"})
 _FAILED = re.compile(r"[\W_]*(?:[\w.]*(?:Error|Exception|Timeout)\b|(?:error|fatal|failed|failure|traceback|panic|unhandled|"
                      r"access denied|http error|timed? ?out|unable to|cannot|permission denied)\b)", re.I)
+_WIDE = 300  # characters of a line on average from which no file is written by hand: it is read as a page
 _ENDS = 4  # lines at each end of a page that may say that it could not be had
 _SAID = 200  # characters of a line that says so; more is a text about failures
 
@@ -41,7 +42,7 @@ class Markup:
         if _XML.match(sample) and not _HTML.search(sample[:600]):
             return 82 if ROOT.search(sample) else 0 if reads else 76
         if "<" in sample and _HTML.search(sample):
-            return 0 if reads or sample.count("<") < 4 else 76
+            return 0 if sample.count("<") < 4 or (reads and sample.count("\n") * _WIDE > len(sample)) else 76
         if (any([sign in sample for sign in _NODES]) and len(_TREE.findall(sample)) > 4) or (
                 any([sign in sample for sign in _PAGES]) and _PAGE.search(sample)):
             return 0 if reads else 74

@@ -110,6 +110,14 @@ def test_an_identifier_of_the_task_is_sought_in_more_lines_of_a_longer_output() 
     assert 5 in kept and not set(range(5, 1100, 40)) <= set(kept)
 
 
+def test_gaps_name_first_what_the_task_names_where_no_line_that_stands_holds_it() -> None:
+    rows = [*ROWS[:300], "status of the account: suspended", *ROWS[:300]]
+    call = Call("Bash", {"command": "cat x"}, 0, task="which users are suspended, of worker alpha")
+    selection = select(units(rows), call, Seen(), Plan(400, 20_000))
+    assert not selection.keep[300] and next(iter(names(selection))) == "suspended"
+    assert "alpha" not in names(selection), "a line that stands says it"
+
+
 def test_lines_shown_before_collapse_only_where_the_context_is_proven() -> None:
     known = frozenset(ROWS[100:200])
     rows = [f"{row} {i}" if not 100 <= i < 200 else row for i, row in enumerate(ROWS[:300])]

@@ -31,6 +31,13 @@ def test_noise_without_a_nul_is_binary_too() -> None:
     assert detect(noise, CALL)[0] == "binary"
 
 
+@pytest.mark.parametrize(("encoding", "yes"), [("latin-1", False), ("koi8-r", False), ("euc-jp", False), ("utf-16", True)])
+def test_lines_in_another_encoding_are_text_unless_half_of_them_is_nul(encoding: str, yes: bool) -> None:
+    words = {"latin-1": "Prüfung für Gerät läuft", "koi8-r": "проверка устройства", "euc-jp": "処理は正常に終了しました"}
+    data = "".join(f"{n} {words.get(encoding, 'a check runs')}\n" for n in range(400)).encode(encoding)
+    assert (SHAPE.match(CALL, "text/plain", data.decode("utf-8", "surrogateescape")[:4000]) > 0) is yes
+
+
 def test_a_log_with_a_nul_and_latin_1_names_is_text() -> None:
     log = "".join(f"export/a.csv:{n}:{n};Dupr\udce9;active\n" for n in range(400)) + "\0\0\n"
     assert SHAPE.match(CALL, "text/plain", log[:4000]) == 0 and SHAPE.match(CALL, "text/plain", "\x1b[31mred\x1b[0m\r\n" * 9) == 0

@@ -13,6 +13,7 @@ from byref.filters.lexical import find
 from byref.filters.shapes.json import SHAPE
 from byref.filters.units import ALWAYS, ANCHOR, MUST, Units
 from byref.proxy.contracts import Call
+from conformance.views import look
 
 SHARED = Path(__file__).parents[4] / "shared"
 CALL = Call("curl")
@@ -266,6 +267,16 @@ def test_a_json_file_that_is_read_line_by_line_is_left_to_the_shape_of_files() -
     raw = json.dumps({"name": "x", "scripts": {"build": "tsc", "test": "jest"}, "files": ["a", "b"]}, indent=2)
     assert SHAPE.match(Call("shell", {"command": "cat package.json"}), "text/plain", raw) == 0
     assert SHAPE.match(Call("shell", {"command": "curl -s http://127.0.0.1/x"}), "text/plain", raw) > 50
+
+
+def test_a_file_of_records_is_cut_into_records_however_it_is_read() -> None:
+    users = [{"id": f"usr_{i * 7919:x}", "status": "suspended" if i in (41, 77) else "active", "city": "Lund"} for i in range(120)]
+    records = json.dumps({"page": 1, "users": users}, indent=2)
+    settings = json.dumps({f"option_{i}": {f"on_{i}": True, f"level_{i}": i} for i in range(200)}, indent=2)
+    for call in (Call("Bash", {"command": "cat users.json"}), Call("Read", {"file_path": "users.json"})):
+        assert SHAPE.match(call, "", records[:4000]) and not SHAPE.match(call, "", settings[:4000])
+    shown = look(records, "cat users.json", task="which users are suspended")
+    assert sum("suspended" in line for line in shown.lines) == 2
 
 
 def test_real_pages_show_every_record_and_every_row_is_its_own_record() -> None:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byref.filters.detect import detect
+from byref.filters.shapes.markup import SHAPE
 from byref.proxy.contracts import Call
 from conformance.outputs import SHARED
 from conformance.shapes import look_as
@@ -73,6 +74,12 @@ def test_a_real_html_page_in_one_line_is_cut_where_elements_end() -> None:
     raw = page.encode()
     starts = [raw[span(gap.address, raw)[0]:][:1] for gap in shown.view.gaps]
     assert starts.count(b"<") >= 2
+
+
+def test_a_page_in_one_line_is_a_page_though_it_is_read_as_a_file() -> None:
+    written = pydoc_page()
+    for page, yes in ((written.replace("\n", " "), True), ("\n".join(re.split(r"(?<=>)\s*", written)), False)):
+        assert (SHAPE.match(Call("Bash", {"command": "cat json.html"}), "", page[:4000]) > 60) is yes
 
 
 def test_scripts_styles_and_menus_of_html_go_first() -> None:
