@@ -2,7 +2,7 @@
 
 An event `state` comes at once, and after each change: outputs held, calls and events so far, and the daemon's version. The page asks for
 what it shows; nothing of an output stands in the stream. An event `end` says that the daemon ends. The store is asked for its revision,
-some twenty microseconds, twice a second while a page is open, and never else.
+some twenty microseconds, once a second while a page is open, and never else.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from byref.proxy.errors import ByrefError
 from byref.proxy.frontends import hook
 from byref.proxy.frontends.http import Refused, Service
 
-TICK = 0.5  # seconds between two looks at the store's revision
+TICK = 1.0  # seconds between two looks at the store's revision
 SPACING = 2.0  # seconds between two events, so that a page whose agents are busy asks no more often than it would by itself
 PING = 15.0  # seconds after which a stream without an event says that it lives
 STREAMS = 64

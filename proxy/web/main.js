@@ -12,6 +12,7 @@ import { address, blank, read, TABS, write } from "./routes.js";
 import { explain, explaining } from "./why.js";
 
 const LAYERS = 5000; // milliseconds between two looks at layers that have not come to an end
+const PROJECTS = 10000; // between two looks at projects and sessions
 const TIMES = 15000; // between two looks at the times of searches
 const THEMES = ["system", "light", "dark"];
 let state = blank();
@@ -252,6 +253,21 @@ let told = null; // the state of the store that was heard last
 let timed = 0;
 let busy = Promise.resolve();
 
+let looked = 0;
+let looking = 0;
+
+// Looks at projects and sessions, at most so often; what comes in between is seen at the next time. Whether what is shown stays.
+async function projects() {
+  clearTimeout(looking);
+  const left = looked + PROJECTS - Date.now();
+  if (state.project && left > 0) {
+    looking = setTimeout(() => document.hidden || overview().catch(() => {}), left);
+    return true;
+  }
+  looked = Date.now();
+  return overview();
+}
+
 // Asks again for what may have changed. found: what the daemon says of its store; null: it is not known.
 async function changed(found) {
   const before = told;
@@ -259,12 +275,12 @@ async function changed(found) {
   const differ = (name) => !found || !before || found[name] !== before[name];
   if (found && version && found.version !== version) notice(`The daemon is byref ${found.version} now, this page is of ${version}: load it again.`, "version");
   if (differ("calls") || differ("outputs")) {
-    if (!(await overview())) await apply(state, true);
+    if (!(await projects())) await apply(state, true);
     else if (state.project && state.tab === "outputs") await outputs.refresh(open);
-    await detail.check();
+    if (differ("outputs")) await detail.check();
     if (state.tab === "layers") await layers();
   }
-  if (!before || differ("events")) savings.follow().then(choices);
+  if (!before || differ("events")) savings.news().then(choices);
   if (state.tab === "time" && differ("events") && Date.now() - timed > TIMES) {
     timed = Date.now();
     await times.look(state.project);
@@ -280,7 +296,8 @@ const heard = (found) => {
 
 // Lets the page in: with the code behind the `#`, or with what a person pastes. Ends once it is in.
 async function begin(found = code(location.hash)) {
-  if (found) history.replaceState(null, "", location.pathname + (found.place ? `#${found.place}` : address(state)));
+  const place = found?.place ? `#${found.place}` : code(location.hash) ? address(state) : location.hash;
+  if (found) history.replaceState(null, "", location.pathname + place);
   await enter(found);
   $("locked").hidden = true;
   state = read();

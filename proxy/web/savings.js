@@ -137,6 +137,9 @@ export async function totals() {
   if (answer.again) later = setTimeout(() => document.hidden || follow(), 1000 * answer.again);
 }
 
+// Something changed: a report that will be asked for again by itself is not asked for now.
+export const news = () => (held?.again && !document.hidden ? Promise.resolve() : follow());
+
 // The figures again, where something may have changed; a fault is said beside them.
 export async function follow() {
   try {

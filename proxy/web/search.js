@@ -90,9 +90,13 @@ const hit = (one, command, open) =>
       "button",
       { type: "button", class: "command", "data-ref": one.ref, onclick: () => open(one.ref, one.address) },
       visible(command || one.tool),
-      el("span", { class: "place" }, visible(`${one.ref} ${one.address}`)),
     ),
-    el("span", { class: "facts", title: `score ${one.score}` }, visible(`${one.tool} · found by ${one.signals.join(", ")}`)),
+    el(
+      "span",
+      { class: "facts", title: `score ${one.score}` },
+      el("code", {}, visible(`${one.ref} ${one.address}`)),
+      visible(` · ${one.tool} · found by ${one.signals.join(", ")}`),
+    ),
     el("pre", { class: "excerpt", "data-of": plain(`${one.ref} ${one.address}`) }, visible(one.excerpt)),
   );
 
@@ -151,7 +155,7 @@ export async function ask(scope, session, open) {
   const took = Math.round(performance.now() - began);
   const covered = found.uncovered.length ? ` · nowhere: ${plain(found.uncovered.join(" "))}` : "";
   $("told").textContent =
-    `${found.hits.length} hits · ${found.searched} of ${found.outputs} outputs searched · ${took} ms with the way here${covered}`;
+    `${found.hits.length} hits · ${found.searched} of ${found.outputs} outputs searched${session ? ` in session ${plain(session)}` : ""} · ${took} ms with the way here${covered}`;
   $("what-hits").hidden = false;
   $("hits").replaceChildren(...found.hits.map((one) => hit(one, found.commands[one.ref], open)));
   for (const excerpt of $("hits").querySelectorAll(".excerpt"))
