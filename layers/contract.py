@@ -26,7 +26,7 @@ WORDS = "words"  # a third role: where it has indexed a blob, nobody else need l
 # Modules of the folder that are no layers.
 PARTS = frozenset({"contract", "orchestrator", "ranking", "sidecar", "chunking", "segments", "embedding", "vectors", "maxsim", "weighted",
                    "titles", "fusion", "synonyms", "rewriting", "forms", "stretches", "workers", "encoding", "seeking", "pools", "caching",
-                   "postings", "ripgrep", "files"})
+                   "postings", "ripgrep", "files", "gpu"})
 WHOLE = 10_000  # basis points: all of it
 
 

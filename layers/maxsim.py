@@ -10,6 +10,8 @@ from __future__ import annotations
 import sys
 from typing import NamedTuple
 
+from byref.layers import gpu
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -304,37 +306,29 @@ def device_best(query: torch.Tensor, rows: torch.Tensor, scales: torch.Tensor | 
     """
     import torch
     if rows.is_cuda:
+        each = torch.arange(len(query) + 1, dtype=torch.int32, device=query.device)
+        unit = GRID[INT8 if scales is not None else BF16]  # fp16 has no room for a grid's numbers times 127
         try:
             from late_interaction_kernels import maxsim_varlen
-        except ImportError:
-            pass
-        else:
-            each = torch.arange(len(query) + 1, dtype=torch.int32, device=query.device)
-            unit = GRID[INT8 if scales is not None else BF16]  # fp16 has no room for a grid's numbers times 127
             near: torch.Tensor = maxsim_varlen(query / unit, rows if scales is None else rows * scales, each, bounds.to(torch.int32))
             return near.T * unit
-    products = rows @ query.T
+        except (ImportError, RuntimeError):  # not here, or not for this GPU, which its compiler says when it is asked
+            pass
+    with gpu.whole():
+        products = rows @ query.T
     return torch.segment_reduce(products if scales is None else products * scales, "max", lengths=bounds.diff(), axis=0)
-
-
-def _on_device() -> bool:
-    """Whether torch is loaded anyway, and sees a GPU."""
-    if "torch" not in sys.modules:
-        return False
-    import torch
-    return bool(torch.cuda.is_available())
 
 
 def _suiting(width: int) -> int:
     """Tokens at once, by what multiplies them."""
-    if _on_device():
+    if gpu.there():
         return DEVICE_BLOCK
     return BLOCK if "torch" in sys.modules else min(BLOCK, CACHED // (4 * width))
 
 
 def _chosen(query: Floats, kind: str, block: int) -> _Multiply:
     """torch where it is loaded anyway, for what it is quicker at; importing it for this alone would take seconds."""
-    if _on_device():
+    if gpu.there():
         return _Device(query, kind, block)
     if kind == INT8 and "torch" in sys.modules:
         return _Integers(query, kind, block)

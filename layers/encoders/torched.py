@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 
+from byref.layers import gpu
 from byref.layers.encoders.batched import Batched
 from byref.layers.encoders.recipe import Recipe, read
 from byref.proxy.errors import Invalid
@@ -77,8 +78,8 @@ def kind_of(numbers: str) -> torch.dtype:
 
 
 def place() -> str:
-    import torch
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    import torch  # noqa: F401  # loaded, so that a GPU is looked for
+    return "cuda" if gpu.there() else "cpu"
 
 
 def quiet() -> None:

@@ -1,6 +1,8 @@
 """MaxSim is exact: the same whole numbers by whatever library, in whatever blocks, on however many threads."""
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -169,5 +171,14 @@ def test_kernels_of_a_gpu_are_asked_only_for_what_lies_on_one(monkeypatch: pytes
     monkeypatch.setitem(sys.modules, "late_interaction_kernels", None)  # importing it would raise
     query, held = rows(3, 16), rows(8, 16, 1)
     found = maxsim.device_best(torch.from_numpy(query), torch.from_numpy(held), None, torch.tensor([0, 3, 8]))
+    whole: list[str] = []
+
+    @contextmanager
+    def noted() -> Iterator[None]:
+        whole.append("asked")
+        yield
+    monkeypatch.setattr(maxsim.gpu, "whole", noted)
+    maxsim.device_best(torch.from_numpy(query), torch.from_numpy(held), None, torch.tensor([0, 3, 8]))
+    assert whole == ["asked"], "no library's setting rounds what is multiplied"
     products = held @ query.T
     assert np.allclose(found.numpy(), np.stack([products[:3].max(axis=0), products[3:].max(axis=0)]), atol=1e-6)
