@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,10 @@ LONG = ("test_cases.py", "e2e/test_claude_code.py", "proxy/frontends/test_remote
 for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+# Programs of ours are started hundreds of times: they are compiled once, also where the environment says otherwise.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # A search that finds something new each night belongs into `make soak`; a test that fails must fail again.
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
