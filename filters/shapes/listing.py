@@ -6,6 +6,7 @@ from collections import Counter
 from itertools import compress, pairwise
 from operator import ne
 
+from byref.filters.extremes import largest
 from byref.filters.failures import mark, mark_summary, suspects
 from byref.filters.lines import split
 from byref.filters.narrow import command, narrowed
@@ -92,6 +93,8 @@ class Listing:
         _structure(rank, texts, kinds, named, noise)
         _siblings(rank, worth, entries, named, noise)
         _sought(rank, named, f"{call.task}\n{call.said}\n{call.intent}")
+        for i in largest([(i, texts[i]) for i in entries if kinds[i] == _LONG]):
+            rank[i] = max(rank[i], ANCHOR)
         remarks = [i for i in range(n) if kinds[i] == _OTHER and not counts[i] and texts[i].strip()]
         for i in remarks if len(remarks) <= _FEW else ():  # what a tool says beside its list
             rank[i] = ANCHOR

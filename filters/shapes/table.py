@@ -5,6 +5,7 @@ import re
 from itertools import pairwise
 
 from byref.filters.columns import ALIGNED, BARS, GAP, RECORD, RECORDS, ROWS, RULED, TOTAL, Form, form_of, in_capitals, is_rule
+from byref.filters.extremes import extremes
 from byref.filters.failures import is_failure, mark, mark_summary, suspects
 from byref.filters.lines import split
 from byref.filters.narrow import narrowed
@@ -52,6 +53,9 @@ class Table:
         for i in range(1, len(texts)):
             if glued and glued[i] and rank[i - 1] == ALWAYS:
                 rank[i] = ALWAYS
+        heading = next((row for row in rows[form.first:form.after] if not is_rule(row)), "")
+        for k in extremes(heading, [(k, rows[k]) for k, count in enumerate(counts) if count], form.between):
+            rank[whole[k]] = max(rank[whole[k]], ANCHOR)
         units = lines.units(rank=rank, strictness=0 if narrowed(call) else _USED)
         units.name, units.counts, units.total = "rows", number, None
         if not call.intent:
