@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import byref
-from byref.layers.contract import PARTS
 from byref.proxy import discover
 from byref.proxy.contracts import Json
 from byref.proxy.errors import ByrefError, ConfigError, Invalid
@@ -46,7 +45,7 @@ class Row:
 
 def methods() -> tuple[str, ...]:
     """All there are: the profiles of a search, and each layer alone."""
-    return (*PROFILES, *(LAYER + name for name in discover.names("layers") if name not in PARTS))
+    return (*PROFILES, *(LAYER + name for name in discover.names("layers")))
 
 
 def run(questions: Sequence[Question], session: Session, names: Mapping[str, str], chosen: Sequence[str], timebox: int) -> Iterator[Row]:
@@ -202,8 +201,9 @@ def _tags(rows: Sequence[Row]) -> list[str]:
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    below = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
-    one = below.add_parser("run", help="all methods on all questions", description="Runs all methods on all questions.")
+    below = parser.add_subparsers(dest="what", metavar="run|score|compare", required=True)
+    one = below.add_parser("run", help="all methods on all questions", description="Runs all methods on all questions.", allow_abbrev=False)
+    one.set_defaults(own=one)
     one.add_argument("questions", metavar="QUESTIONS", help="JSON objects a line: query, gold, tag, id")
     one.add_argument("files", metavar="FILE", nargs="*", help="what is searched: files and folders; what this project holds without one")
     one.add_argument("--method", action="append", choices=methods(), metavar="NAME", help=f"{', '.join(methods())}; all without one")

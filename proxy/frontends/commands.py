@@ -59,9 +59,10 @@ def parser(names: Iterable[str] = NAMES) -> argparse.ArgumentParser:
     below = top.add_subparsers(metavar="COMMAND", required=True)
     for chosen in map(command, names):
         sentence = f"{chosen.help[0].upper()}{chosen.help[1:]}."
-        one = below.add_parser(chosen.name, help=chosen.help, description=sentence, epilog=chosen.detail or None)
+        # No short forms: of --k argparse would make --kind.
+        one = below.add_parser(chosen.name, help=chosen.help, description=sentence, epilog=chosen.detail or None, allow_abbrev=False)
+        one.set_defaults(chosen=chosen, own=one)
         chosen.options(one)
-        one.set_defaults(chosen=chosen)
     return top
 
 
@@ -73,7 +74,9 @@ def main(words: Sequence[str]) -> int:
             from byref.proxy.frontends.tools.command import main as tool
             return tool(words[0], words[1:])
         try:
-            args = parser(known).parse_args(list(words))
+            args, left = parser(known).parse_known_args(list(words))
+            if left:
+                args.own.error(f"unrecognized arguments: {' '.join(left)}")
         except SystemExit as end:  # --help, --version and wrong usage have said what there is to say
             return end.code if isinstance(end.code, int) else 2
         chosen: Command = args.chosen

@@ -5,8 +5,8 @@ One JSON object a line:
     {"query": "why did the link fail", "gold": [{"output": "build.log", "at": "L120-130"}], "tag": "paraphrase", "id": "link-1"}
 
 Each object in `gold` is a place that answers: `output` (a file's name as given, its last part if that is enough, or a ref), with it
-`at` (lines, bytes, or the path of a record; a hit answers whose range meets it) or `text` (what the hit's excerpt holds); `text` may stand alone. Without `at` and `text` any
-place of the output will do. `tag` and `id` may be left out.
+`at` (lines, bytes, or the path of a record; a hit answers whose range meets it) or `text` (what the hit's excerpt holds); `text` may
+stand alone. Without `at` and `text` any place of the output will do. `tag` and `id` may be left out.
 
 Figures: hit@1, whether the first hit answers; recall@5, the share of a question's gold among the first five; MRR@10, the mean of 1 / rank
 of the first hit that answers, 0 beyond ten (Voorhees, TREC-8 1999).

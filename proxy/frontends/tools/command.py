@@ -22,7 +22,7 @@ def parser(of: Adapter) -> argparse.ArgumentParser:
         return top
     below = top.add_subparsers(metavar="OPERATION", required=True)
     for one in of.operations:
-        _operation(below.add_parser(one.name, help=one.help, description=one.help), one)
+        _operation(below.add_parser(one.name, help=one.help, description=one.help, allow_abbrev=False), one)
     return top
 
 

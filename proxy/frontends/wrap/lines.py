@@ -150,7 +150,7 @@ class Writer(asyncio.BaseProtocol):
 
 
 async def reading(file: IO[bytes]) -> Reader:
-    """The lines of an open file, which is closed with them. Regular files and /dev/null, which no event loop waits for, are read at once."""
+    """The lines of an open file, which is closed with them. Regular files and /dev/null, for which no loop waits, are read at once."""
     reader = Reader()
     mode = os.fstat(file.fileno()).st_mode
     if stat.S_ISREG(mode) or (stat.S_ISCHR(mode) and not os.isatty(file.fileno())):

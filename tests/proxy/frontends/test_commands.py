@@ -25,6 +25,14 @@ def test_a_command_loads_itself_and_no_other(byref, name):
         "bench", "doctor", "install", "mcp", "replay", "report", "wrapping", "serve", "rules", "usage")}
 
 
+@pytest.mark.parametrize("words", ["search --k 5 seq", "report --foo", "report extra", "bench run --metho cascade q.jsonl"])
+def test_an_option_that_is_none_is_told_with_the_usage_of_its_command_and_taken_for_no_other(byref, words):
+    done = byref(*words.split())
+    name = " ".join(words.split()[:2 if words.startswith("bench") else 1])
+    assert done.returncode == 2 and not done.stdout
+    assert done.stderr.startswith(f"usage: byref {name} ".encode()) and b"unrecognized arguments: " in done.stderr
+
+
 def test_a_fault_of_a_file_is_a_line_and_an_exit_code(byref):
     byref("run", "--raw", "--", "seq", "2000")
     name = byref("status").stdout.decode().splitlines()[1].split()[0]
