@@ -29,6 +29,8 @@ _ALL = 2  # caps of a view that the names of all gaps together may take
 _FAMILY = 3
 _NOISE = -20  # quarters of worth by structure, as of progress and of what passed: a quarter of it counts for names
 _CANDIDATES = 200  # names that are tried for one gap
+_RUNS = (" " * 7, "\t" * 7)
+_BLANKS = re.compile(" {7,}|\t{7,}")
 _LEAST = 5  # characters of room for a name and the blank before it
 _SPARSE = 8  # a gap with fewer terms than one in so many of all names: these are sorted, else all names are looked at
 _SHORT = 14  # characters of a program's name in a head
@@ -155,7 +157,10 @@ def _part(part: Part, source: Source, call: Call, seen: Seen, plan: Plan, main: 
     if text.endswith("\n") and source.size and source.read(source.size - 1) != b"\n":
         text = text[:-1]
     if units.rendered:
-        cut.fewer = (source.size - len(text)) // 6 - len(text) // 40  # rows are denser in tokens than what they stand for
+        shown = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+        cut.fewer = (source.size - shown) // 6 - shown // 40  # rows are denser in tokens than what they stand for
+        if raw is not None and cut.fewer >= _HEAD and any(run in raw for run in _RUNS):  # each is a token, however long it is
+            cut.fewer -= sum([len(run) - 6 for run in _BLANKS.findall(raw)]) // 6
     else:
         cut.fewer += sum(map(len, compress(cut.selection.rows, map(not_, keep)))) * 4 // 3 + _HEAD * units.rank.count(HIDDEN)
         cut.fewer += 2 * sum(keep) if units.labels is not None else 0

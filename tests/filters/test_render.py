@@ -1,6 +1,10 @@
 """How a view is written: heads, gaps, repeats, part names; and what cannot be forged in it."""
 from __future__ import annotations
 
+import json
+import random
+from typing import Any
+
 import pytest
 
 from conformance.views import SMALL, check, look
@@ -64,3 +68,32 @@ def test_the_names_of_all_gaps_together_are_bounded_however_many_gaps_there_are(
                    + f"src/m{k}.c:{k}:1: error: no such type\n" for k in range(120))
     shown = check(look(text, "make"))
     assert len(shown.view.gaps) > 100 and len(shown.text) < 36_000
+
+
+@pytest.mark.parametrize("indent", [None, 2, 4, 8, 16])
+@pytest.mark.parametrize("plain", [True, False])
+def test_json_of_any_script_and_indentation_is_no_dearer_in_tokens(indent: int | None, plain: bool) -> None:
+    """A run of blanks is a token however long it is, a character of three bytes one, and an escaped one three: bytes tell neither."""
+    counter = pytest.importorskip("toktok", reason="no o200k counter: pip install toktok-rs")
+    dice = random.Random(5)
+    scripts = ("数据库连接池超时错误警告测试通过失败日志东京研究", "ошибка файл найден строка запрос", "the error of a file")
+
+    def value(depth: int) -> Any:
+        kind = dice.randrange(6 if depth < 3 else 4)
+        if kind < 3:
+            return "".join(dice.choices(scripts[kind], k=dice.randint(1, 30)))
+        if kind == 3:
+            return dice.randint(0, 10 ** dice.randint(1, 18))
+        if kind == 4:
+            return {dice.choice(["id", "名称", "описание", "name"]): value(depth + 1) for _ in range(4)}
+        return [value(depth + 1)] * 2
+
+    texts = []
+    for _ in range(60):
+        keys = dice.sample(["id", "name", "名称", "описание", "сообщение", "状态"], dice.randint(1, 5))
+        records = [{key: value(1) for key in keys} for _ in range(dice.choice([1, 2, 4, 8, 20]))]
+        shown = check(look(json.dumps(records, ensure_ascii=plain, indent=indent), "curl api"))
+        texts += [shown.raw.decode(), shown.text]
+    counted = counter.batch_count(texts, "o200k_base")
+    assert [texts[k + 1] for k in range(0, len(counted), 2) if counted[k + 1] > counted[k]] == []
+    assert texts[::2] != texts[1::2] or indent is None, "some are reduced"
