@@ -21,7 +21,7 @@ from labelled import Labelled, Question, labelled
 
 import byref
 from byref.layers import dense, embedding
-from byref.layers.contract import PARTS, REFINE, Added, Budget, Held, Scope
+from byref.layers.contract import REFINE, Added, Budget, Held, Scope
 from byref.layers.encoders import choice
 from byref.layers.encoders.choice import DEFAULT
 from byref.layers.fusion import CASCADE, PROFILES
@@ -121,9 +121,8 @@ class Missing(Exception):
 
 def methods() -> dict[str, Callable[[Mapping[str, str]], Ask]]:
     """All there are: the layers are found in their folder."""
-    layers = [name for name in discover.names("layers") if name not in PARTS]
-    return {"bm25s": bm25s_alone, **{name: alone(name) for name in layers}, "search": whole(), "cheap": whole(without=DEAR),
-            **{profile: whole(profile) for profile in PROFILES if profile != CASCADE}}
+    return {"bm25s": bm25s_alone, **{name: alone(name) for name in discover.names("layers")},
+            "search": whole(), "cheap": whole(without=DEAR), **{profile: whole(profile) for profile in PROFILES if profile != CASCADE}}
 
 
 def figures(ranked: Sequence[str], answers: Mapping[str, int]) -> tuple[float, float, float, float]:

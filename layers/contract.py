@@ -1,4 +1,5 @@
-"""What layers and the orchestrator say to each other. A layer is a module of this folder with a function `layer`.
+"""What layers and the orchestrator say to each other. A layer is a module of this folder with a function `layer`;
+the other modules are parts that layers share.
 
 `layer(folder) -> Layer` makes the layer of one scope. folder: where it may keep files, made by the caller and the layer's alone;
 None keeps all in memory. A module imports what is heavy (numpy, a model) only in the methods that need it, and where that is not
@@ -23,10 +24,6 @@ if TYPE_CHECKING:
 
 GENERATE, REFINE = "generate", "refine"  # roles: candidates from the scope; scores of given candidates
 WORDS = "words"  # a third role: where it has indexed a blob, nobody else need look through it for words
-# Modules of the folder that are no layers.
-PARTS = frozenset({"contract", "orchestrator", "ranking", "sidecar", "chunking", "segments", "embedding", "vectors", "maxsim", "weighted",
-                   "titles", "fusion", "synonyms", "rewriting", "forms", "stretches", "workers", "encoding", "seeking", "pools", "caching",
-                   "postings", "ripgrep", "files", "gpu"})
 WHOLE = 10_000  # basis points: all of it
 
 

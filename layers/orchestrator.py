@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from threading import Event, Lock
 
 from byref.layers import workers
-from byref.layers.contract import PARTS, REFINE, Budget, Contribution, Starting
+from byref.layers.contract import REFINE, Budget, Contribution, Starting
 from byref.proxy import discover
 from byref.proxy.contracts import dataclass
 from byref.proxy.errors import Invalid, Miss
@@ -76,7 +76,7 @@ def load(folder_of: Callable[[str], str | None], log: Log) -> list[Layer]:
 
 def known() -> list[str]:
     """The names of all layers there are, in the order in which they are asked."""
-    return sorted(set(discover.names("layers")) - PARTS, key=lambda name: (_place(name), name))
+    return sorted(discover.names("layers"), key=lambda name: (_place(name), name))
 
 
 def _place(name: str) -> int:

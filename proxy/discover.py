@@ -1,7 +1,8 @@
 """What there is to plug in: shapes, layers, adapters, stores, frontends, recordings. A file in the folder is the feature.
 
 Names come from file names, and from entry points of other distributions in the groups `byref.shapes`, `byref.layers`,
-`byref.tools`, `byref.harnesses`, `byref.stores`, `byref.recordings`. Nothing is imported before it is used.
+`byref.tools`, `byref.harnesses`, `byref.stores`, `byref.recordings`. Nothing is imported before it is used. A folder whose files share
+parts with one another, as layers do, is read for the function that makes a file one of them.
 """
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from byref.proxy.errors import ConfigError
 PLACES = {"shapes": "byref.filters.shapes", "layers": "byref.layers", "tools": "byref.adapters.tools",
           "harnesses": "byref.adapters.harnesses", "stores": "byref.proxy.store", "frontends": "byref.proxy.frontends",
           "recordings": "byref.proxy.ledger.recordings"}
+MAKERS = {"layers": b"\ndef layer("}  # what a file has that is one of them, where not all files of the folder are
 
 
 def names(kind: str) -> tuple[str, ...]:
@@ -34,7 +36,7 @@ def found(kind: str) -> Mapping[str, str]:
         modules[point[0]] = point[1]
     for folder in package.__path__:
         for file in sorted(os.listdir(folder)):
-            if file.endswith(".py") and not file.startswith("_"):
+            if file.endswith(".py") and not file.startswith("_") and _makes(kind, os.path.join(folder, file)):
                 modules[file[:-3]] = f"{PLACES[kind]}.{file[:-3]}"
     return modules
 
@@ -48,6 +50,13 @@ def load(kind: str, name: str) -> ModuleType:
         return import_module(module)
     except ImportError as fault:
         raise ConfigError(f"{kind} {name} cannot be used: {fault}") from fault
+
+
+def _makes(kind: str, path: str) -> bool:
+    if kind not in MAKERS:
+        return True
+    with open(path, "rb") as file:
+        return MAKERS[kind] in file.read()
 
 
 def _entry_points(group: str) -> list[tuple[str, str]]:

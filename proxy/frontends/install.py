@@ -254,20 +254,10 @@ def _uninstall(args: argparse.Namespace) -> int:
     if _lists(args):
         return listed.uninstall(args, agreed)
     where = target(args.harness, args.project)
-    wanted = [change for change in undone(where) if change.now != change.then]
-    if not wanted:
-        say(f"{args.harness} is not set up in {where.folder}\n")
-        if any(key.startswith(f"{args.harness} mcp ") for key in changes.record(where.home)):
-            say(f"its MCP servers are wrapped; byref uninstall {args.harness} --mcp\n")
-    elif agreed(args, wanted):
-        for change in wanted:
-            changes.write(change)
-        say(f"{args.harness} is as it was, in {where.folder}\n")
-    else:
-        return 0
-    if not args.dry_run:
-        changes.drop(where.home, where.key)
-    return 0
+    none = f"{args.harness} is not set up in {where.folder}\n"
+    if any(key.startswith(f"{args.harness} mcp ") for key in changes.record(where.home)):
+        none += f"its MCP servers are wrapped; byref uninstall {args.harness} --mcp\n"
+    return listed.undo(args, agreed, undone(where), (where.home, where.key), none, f"{args.harness} is as it was, in {where.folder}\n")
 
 
 INSTALL = Command(

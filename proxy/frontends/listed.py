@@ -25,6 +25,7 @@ from byref.proxy.frontends.command import say
 from byref.proxy.harness import Listed
 
 MARK = "byref.proxy.frontends.cli"
+Agreed = Callable[[argparse.Namespace, Sequence[Change]], bool]
 PROGRAM = (sys.executable, "-P", "-c", f"from {MARK} import main; main()")
 VARIABLE = "BYREF_HEADER_"  # before a number: the variable that holds a header's value
 HOME = "BYREF_HOME"
@@ -258,7 +259,7 @@ def planned(where: Place) -> tuple[list[Change], list[str]]:
 
 
 # -- the commands ---------------------------------------------------------------------------------------
-def install(args: argparse.Namespace, agreed: Callable[[argparse.Namespace, Sequence[Change]], bool]) -> int:
+def install(args: argparse.Namespace, agreed: Agreed) -> int:
     """Wraps the servers of a harness; returns the exit code. agreed: shows the changes, and says whether they are to be made."""
     if find_spec("mcp") is None:
         raise ConfigError("wrapping an MCP server needs the extra `mcp`: pip install 'byref[mcp]'")
@@ -280,18 +281,24 @@ def install(args: argparse.Namespace, agreed: Callable[[argparse.Namespace, Sequ
     return 0
 
 
-def uninstall(args: argparse.Namespace, agreed: Callable[[argparse.Namespace, Sequence[Change]], bool]) -> int:
+def uninstall(args: argparse.Namespace, agreed: Agreed) -> int:
     """Undoes that."""
     where = place(args)
-    wanted = [change for change in (restored(where, path) for path in where.files) if change.now != change.then]
+    return undo(args, agreed, [restored(where, path) for path in where.files], (where.home, where.key),
+                f"no MCP server of {where.name} is wrapped\n", f"the MCP servers of {where.name} start as they did before\n")
+
+
+def undo(args: argparse.Namespace, agreed: Agreed, found: Sequence[Change], record: tuple[str, str], none: str, done: str) -> int:
+    """Makes the changes of those found that change something, once they are agreed to, and drops their record: home and key."""
+    wanted = [change for change in found if change.now != change.then]
     if not wanted:
-        say(f"no MCP server of {where.name} is wrapped\n")
+        say(none)
     elif agreed(args, wanted):
         for change in wanted:
             changes.write(change)
-        say(f"the MCP servers of {where.name} start as they did before\n")
+        say(done)
     else:
         return 0
     if not args.dry_run:
-        changes.drop(where.home, where.key)
+        changes.drop(*record)
     return 0

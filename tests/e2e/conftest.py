@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from e2e.dashboards import FLAGS, LIMIT, Site, fresh, watched
+from e2e.programs import program
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +27,12 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         one.set_default_timeout(LIMIT)
         yield one
         one.close()
+
+
+@pytest.fixture(scope="module")
+def found(request: pytest.FixtureRequest, root: Path) -> Path:
+    """The harness that a module names: `PROGRAM`."""
+    return program(root, request.module.PROGRAM)
 
 
 @pytest.fixture(scope="module")

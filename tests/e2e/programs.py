@@ -6,7 +6,9 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,3 +72,12 @@ def ref_in(text: str) -> str:
     found = HEAD.search(text)
     assert found, f"no view: {text[:300]}"
     return found[1]
+
+
+@pytest.fixture
+def ended() -> Iterator[list[Any]]:
+    """What is closed at the end, the last first."""
+    made: list[Any] = []
+    yield made
+    for one in reversed(made):
+        one.close()

@@ -49,6 +49,18 @@ def tool(name: str, call: str, **arguments: Json) -> Step:
     return lambda request: [text(f"Now {name}, {call}."), {"type": "tool_use", "id": f"toolu_{call}", "name": name, "input": arguments}]
 
 
+def results(request: Json) -> dict[str, tuple[str, bool]]:
+    """What the server was sent of each tool call: text and error flag."""
+    found = {}
+    for message in request["messages"]:
+        for block in message["content"] if isinstance(message["content"], list) else ():
+            if block["type"] == "tool_result":
+                content = block["content"]
+                words = content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+                found[block["tool_use_id"].removeprefix("toolu_")] = words, bool(block.get("is_error"))
+    return found
+
+
 class Scripted:
     """The server. requests: of the main conversation in order, with what was answered; others: of subagents and summaries."""
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from e2e.scripted import MAIN, RECORDS, SUB, Scripted, text, tool
+from e2e.scripted import MAIN, RECORDS, SUB, Scripted, results, text, tool
 
 VERSION = "2.1.332"
 LIMIT = 120  # seconds for one run on a machine that does much else
@@ -114,18 +114,6 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     made = Bench(tmp_path)
     yield made
     subprocess.run([sys.executable, "-m", "byref.proxy.frontends.serve", "--stop"], env=made.env, capture_output=True, check=False)
-
-
-def results(request: Any) -> dict[str, tuple[str, bool]]:
-    """What the server was sent of each tool call: text and error flag."""
-    found = {}
-    for message in request["messages"]:
-        for block in message["content"] if isinstance(message["content"], list) else ():
-            if block["type"] == "tool_result":
-                content = block["content"]
-                words = content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
-                found[block["tool_use_id"].removeprefix("toolu_")] = words, bool(block.get("is_error"))
-    return found
 
 
 def ref_in(request: Any, call: str) -> str:

@@ -14,12 +14,13 @@ from typing import Any
 
 import pytest
 
-from e2e.programs import HEAD, LIMIT, Bench, program, ref_in, rows
+from e2e.programs import HEAD, LIMIT, Bench, ref_in, rows
 from e2e.responses import Responses, shell, text, tool
 from e2e.scripted import MAIN, RECORDS, SUB
 from e2e.test_claude_code import CODE, LOG
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("codex")]
+PROGRAM = "codex"
 SETTINGS = '# mine\nmodel = "scripted"   # none that is known\nmodel_provider = "scripted"\n' \
     "model_auto_compact_token_limit = 200000\nmodel_context_window = 270000\n" \
     "tool_output_token_limit = 10000\n"  # as for the models that it knows; for others it is a quarter of that
@@ -68,11 +69,6 @@ class Codex(Bench):
         assert hooks
         self.config.write_text(self.config.read_text() + "".join(
             f'\n[hooks.state."{hook["key"]}"]\ntrusted_hash = "{hook["currentHash"]}"\n' for hook in hooks))
-
-
-@pytest.fixture(scope="session")
-def found(root: Path) -> Path:
-    return program(root, "codex")
 
 
 @pytest.fixture

@@ -4,17 +4,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from e2e.scripted import MAIN, SUB, Scripted, text, tool
-from e2e.test_claude_code import CODE, HEAD, LIMIT, LOG, NEW, OLD, Bench, bare, bench, program, ref_in, results, rows
+from e2e.programs import ended
+from e2e.scripted import MAIN, SUB, Scripted, results, text, tool
+from e2e.test_claude_code import CODE, HEAD, LIMIT, LOG, NEW, OLD, Bench, bare, bench, program, ref_in, rows
 
-__all__ = ["bench", "program"]  # fixtures
+__all__ = ["bench", "ended", "program"]  # fixtures
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("claude-code")]
 
 
@@ -36,15 +36,6 @@ class Through:
     def close(self) -> None:
         self.daemon.terminate()
         self.daemon.communicate(timeout=LIMIT)
-
-
-@pytest.fixture
-def ended() -> Iterator[list[Any]]:
-    """What is closed at the end, the last first."""
-    made: list[Any] = []
-    yield made
-    for one in reversed(made):
-        one.close()
 
 
 def test_a_session_with_compaction_subagent_and_a_second_daemon(program: Path, bench: Bench, ended: list[Any]) -> None:

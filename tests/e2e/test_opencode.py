@@ -14,12 +14,13 @@ from typing import Any
 
 import pytest
 
-from e2e.programs import HEAD, LIMIT, Bench, program, ref_in, rows
-from e2e.scripted import MAIN, RECORDS, SUB, Json, Scripted, text, tool
+from e2e.programs import HEAD, LIMIT, Bench, ref_in, rows
+from e2e.scripted import MAIN, RECORDS, SUB, Json, Scripted, results, text, tool
 from e2e.test_claude_code import CODE, LOG, NEW, OLD, bare
 from e2e.test_codex import LONGER, TESTS
 
 pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("opencode")]
+PROGRAM = "opencode"
 MODEL = "anthropic/claude-sonnet-4-5"
 FULL = 199_500  # tokens of a window of 200,000
 
@@ -74,28 +75,11 @@ class OpenCode(Bench):
         assert done.returncode == 0 and not scripted.faults, (scripted.faults, done.stderr[-3000:], done.stdout[-2000:])
 
 
-@pytest.fixture(scope="session")
-def found(root: Path) -> Path:
-    return program(root, "opencode")
-
-
 @pytest.fixture
 def opencode(found: Path, tmp_path: Path) -> Iterator[OpenCode]:
     made = OpenCode(tmp_path, found)
     yield made
     made.stop()
-
-
-def results(request: Any) -> dict[str, tuple[str, bool]]:
-    """What the server was sent of each tool call: text and error flag."""
-    found = {}
-    for message in request["messages"]:
-        for block in message["content"] if isinstance(message["content"], list) else ():
-            if block["type"] == "tool_result":
-                content = block["content"]
-                words = content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
-                found[block["tool_use_id"].removeprefix("toolu_")] = words, bool(block.get("is_error"))
-    return found
 
 
 def shell(call: str, command: str) -> Any:

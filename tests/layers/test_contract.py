@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from byref.layers import embedding
-from byref.layers.contract import PARTS, Budget, Contribution, Hit, LayerStatus, Span, Unindexed
+from byref.layers.contract import Budget, Contribution, Hit, LayerStatus, Span, Unindexed
 from byref.proxy import discover
 from byref.proxy.query import parse
 from layer_worlds import World
 
-LAYERS = sorted(set(discover.names("layers")) - PARTS)
+LAYERS = sorted(discover.names("layers"))
 TEXTS = {
     "dogs": "the puppy is a dog of the house\n" * 20, "cars": "def startEngine(car):\n    return car.engine.start()\n" * 20,
     "weather": "cold, the cold of the north\n\n" * 20, "chinese": "连接池最长等待时间为三十秒\n" * 20,

@@ -1,6 +1,7 @@
 """A file in the folder is the feature."""
 from __future__ import annotations
 
+import re
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -16,6 +17,15 @@ def test_what_lies_in_a_folder_is_found_by_its_name(root: Path) -> None:
     assert shapes and set(discover.names("shapes")) == shapes
     assert {"memory", "file"} <= set(discover.names("stores"))
     assert discover.names("shapes") == tuple(sorted(discover.names("shapes")))
+
+
+def test_a_file_of_layers_is_one_where_it_makes_one_and_a_part_of_them_else(root: Path) -> None:
+    files = {file.stem: file.read_text() for file in (root / "layers").glob("*.py") if not file.stem.startswith("_")}
+    names = set(discover.names("layers"))
+    assert {"text", "bm25", "late"} <= names < set(files) and "contract" not in names
+    assert names == {name for name, text in files.items() if re.search(r"^def layer\(", text, re.MULTILINE)}
+    with pytest.raises(ConfigError, match="no layers named 'contract'"):
+        discover.load("layers", "contract")
 
 
 def test_nothing_is_imported_before_it_is_used(root: Path) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 
 from e2e import test_codex, test_opencode
-from e2e.programs import HEAD, LIMIT, Bench, program, ref_in, rows
+from e2e.programs import HEAD, LIMIT, Bench, ended, program, ref_in, rows
 from e2e.responses import Responses
 from e2e.responses import text as said
 from e2e.responses import tool as called
@@ -24,6 +23,7 @@ from e2e.test_claude_code import CODE, LOG, NEW, OLD, bare
 from e2e.test_codex import LONG, TESTS, Codex
 from e2e.test_opencode import OpenCode, Session, shell
 
+__all__ = ["ended"]  # a fixture
 pytestmark = [pytest.mark.e2e]
 
 
@@ -47,15 +47,6 @@ class Through:
     def close(self) -> None:
         self.daemon.terminate()
         self.daemon.communicate(timeout=LIMIT)
-
-
-@pytest.fixture
-def ended() -> Iterator[list[Any]]:
-    """What is closed at the end, the last first."""
-    made: list[Any] = []
-    yield made
-    for one in reversed(made):
-        one.close()
 
 
 @pytest.mark.xdist_group("codex")
