@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 NOTE = 200  # characters of a note
 WHOLE = -1  # as `native`: the harness shows all of it, or has cut it already
+_BILLED = 1 << 40  # tokens of one message that no provider can bill
 _MEANING = frozenset({"static", "dense", "late", "sparse"})
 _NOTES = frozenset({"shown", "duplicate"})  # signals that say how a hit stands to others, not what brought it
 
@@ -106,9 +107,10 @@ def usage(*, at: float, session: str, ref: str, tool: str, message: str, numbers
     """What one message of a model cost, as the provider billed it, in the provider's own tokens.
 
     ref: the output of the first call that the message made, if any. message: its id, of which 60 bits of a hash are kept, so
-    that no message counts twice. A number that the provider did not give is absent: unknown, not 0.
+    that no message counts twice. A number that the provider did not give is absent: unknown, not 0; so is one that no bill can hold.
     """
-    return Event("usage", at, session, ref, tool, "", {"message": message_number(message), **numbers})
+    sound = {name: value for name, value in numbers.items() if type(value) is int and 0 <= value < _BILLED}
+    return Event("usage", at, session, ref, tool, "", {"message": message_number(message), **sound})
 
 
 def uncached(*, at: float, session: str, tokens: int, minimum: int) -> Event:

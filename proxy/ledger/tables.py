@@ -105,8 +105,9 @@ def _totals(found: Report) -> Table:
     if found.definitions:
         several = [one for one in found.conversations.values() if one.definition]
         seen = sum(bool(one.messages) for one in several)
+        each = "each of " * (len(several) != 1)
         requests = _counted(sum(one.requests - 1 for one in several), "request")
-        notes.append(f"our tools' definitions took {found.definitions} tokens, once in each of {_counted(len(several), 'session')}, and "
+        notes.append(f"our tools' definitions took {found.definitions} tokens, once in {each}{_counted(len(several), 'session')}, and "
                      f"were read again in {requests}; that number is billed in {_counted(seen, 'session')}, in the others one a call is "
                      "assumed")
     if found.uncapped:

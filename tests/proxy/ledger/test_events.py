@@ -45,3 +45,9 @@ def test_a_refusal_is_told_by_its_kind_and_not_by_what_was_asked_for() -> None:
     missed = events.missed(at=1.0, session="s", tokens=30, reason="unknown")
     assert (missed.kind, missed.ref, missed.note, dict(missed.numbers)) == ("missed", "", "unknown", {"tokens": 30})
     assert events.compacted(at=1.0, session="s").kind == "compacted"
+
+
+def test_what_no_bill_can_hold_is_unknown_and_not_counted() -> None:
+    numbers: dict[str, int] = {"input": -5, "read": 10**30, "written": True, "output": 70, "ours": 1}
+    held = events.usage(at=1.0, session="s", ref="", tool="", message="m", numbers=numbers).numbers
+    assert {name: value for name, value in held.items() if name != "message"} == {"output": 70, "ours": 1}
