@@ -29,7 +29,7 @@ sys.dont_write_bytecode = False
 # A search that finds something new each night belongs into `make soak`; a test that fails must fail again.
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
 settings.register_profile("local", deadline=None, print_blob=True)
-settings.load_profile("ci" if os.environ.get("CI") else "local")
+settings.load_profile("ci" if os.environ.get("CI") else os.environ.get("HYPOTHESIS_PROFILE", "local"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

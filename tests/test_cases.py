@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from case_harness.run import run
 from case_harness.scenario import Scenario
 
 HARNESS = Path(__file__).parent / "case_harness"
+HANGS = 600  # seconds after which a process that does not end is said to hang
 MESSAGES = {"07"}  # whose outputs are MCP messages
 RELAYED = {"20"}  # whose output comes over HTTP
 # Words that qualify the check they stand beside.
@@ -172,11 +174,15 @@ def written(scenario: Part, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     home = tmp_path_factory.mktemp("writers")
     url = f"file:{home / 'byref'}"
     sessions = [f"w{n}" for n in range(6)] + ["together", "together"]
-    running = [subprocess.Popen([sys.executable, str(HARNESS / "writer.py"), str(scenario.folder), url, name, str(n)],
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(home))
-               for n, name in enumerate(sessions)]
     limit = next(s["within_seconds"] for s in entry_of(scenario, "steps") if s["do"] == "wait_all")
-    said = [process.communicate(timeout=limit) for process in running]
+    own = ["sh", "-c", f'ulimit -t {limit}; exec "$0" "$@"']  # of the processor: a machine that does much else has its own seconds
+    with ExitStack() as ended:
+        running = [ended.enter_context(subprocess.Popen(
+            [*own, sys.executable, str(HARNESS / "writer.py"), str(scenario.folder), url, name, str(n)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(home))) for n, name in enumerate(sessions)]
+        for process in running:
+            ended.callback(process.kill)
+        said = [process.communicate(timeout=HANGS) for process in running]
     return {"url": url, "codes": [p.returncode for p in running], "err": "".join(err for _, err in said), "out": [out for out, _ in said]}
 
 
