@@ -17,6 +17,8 @@ from pathlib import Path
 from byref.proxy.contracts import Json
 from byref.proxy.errors import Invalid
 
+_MOST = 10**15  # of a number of tokens, requests or characters of a session
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
@@ -154,8 +156,10 @@ def _number(held: Mapping[str, Json], name: str, where: str) -> int:
     value = held.get(name)
     if value is None:
         return 0
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+    if not isinstance(value, int) or isinstance(value, bool):
         raise Invalid(f"{where}: `{name}` is to be a number of 0 or more, not {_kind(value)}")
+    if not 0 <= value < _MOST:
+        raise Invalid(f"{where}: `{name}` is to be 0 or more, and less than {_MOST:,}")
     return value
 
 

@@ -11,6 +11,7 @@ from byref.proxy.ledger.trajectories import Trajectory, Turn, Usage
 
 _KINDS = ("input", "read", "written", "output")
 _KIND = {int: "a number", float: "a number", bool: "a truth", list: "an array"}
+MOST = 1 << 40  # tokens: more is no bill
 UNKNOWN = "unknown"  # the tool of an answer whose call is not in the file
 
 
@@ -154,12 +155,12 @@ def word(held: Mapping[str, Json], *names: str) -> str:
 
 
 def count(held: Json, *names: str) -> int:
-    """The number at the end of these names; 0 without one."""
+    """The number at the end of these names; 0 without one, and for one that no answer's tokens can be."""
     for name in names:
         held = held.get(name) if isinstance(held, dict) else None
     if isinstance(held, float) and math.isfinite(held):
         held = int(held)
-    return held if isinstance(held, int) and not isinstance(held, bool) and held > 0 else 0
+    return held if isinstance(held, int) and not isinstance(held, bool) and 0 < held < MOST else 0
 
 
 def arguments(text: Json) -> Json:

@@ -54,6 +54,8 @@ def test_bytes_that_are_no_utf8_and_line_separators_within_strings_stand(tmp_pat
     ({**LINE, "turns": ["x"]}, "turn 0 is to be an object, not a string"),
     ({**LINE, "turns": [{"tool": "Bash", "args": {}, "output": 7}]}, "turn 0: `output` is to be a string, not a number"),
     ({**LINE, "meta": {"sys_chars": "many"}}, "`sys_chars` is to be a number of 0 or more, not a string"),
+    ({**LINE, "meta": {"sys_chars": -1}}, "`sys_chars` is to be 0 or more, and less than"),
+    ({**LINE, "meta": {"sys_chars": 10**30}}, "`sys_chars` is to be 0 or more, and less than"),
 ])
 def test_a_malformed_line_is_named_with_its_field(tmp_path: Path, row: object, says: str) -> None:
     with pytest.raises(Invalid) as fault:

@@ -58,6 +58,7 @@ def test_helpers_read_what_recordings_hold() -> None:
     assert text_of([{"type": "text", "text": "a"}, {"type": "image", "source": {}}, "b"]) == "a\nb"
     assert [arguments('{"a": 1}'), arguments("ls -l"), arguments({"a": 1})] == [{"a": 1}, "ls -l", {"a": 1}]
     assert [count({"a": {"b": 3}}, "a", "b"), count({"a": True}, "a"), count(None, "a"), count({"a": 7.0}, "a")] == [3, 0, 0, 7]
+    assert [count({"a": 10**30}, "a"), count({"a": 1e30}, "a"), count({"a": -5}, "a"), count({"a": float("nan")}, "a")] == [0, 0, 0, 0]
 
 
 def test_calls_of_one_key_are_answered_in_order_and_a_key_that_comes_again_means_the_newer_call() -> None:
