@@ -1,5 +1,8 @@
 """Recorded tasks once through the library and once as requests to an LLM: the same views, so the same figures.
 
+What Claude Code appended to a recorded result (`<system-reminder>`) is taken off for all: the proxy lets such words stand, as no tool said
+them, and the library has no way to tell them from the output.
+
 usage: llm_evidence.py [--limit N] [API ...]. Needs ../shared/eval/evidence.py and its recordings, else it says so and ends well. As an arm
 of evidence.py: `PYTHONPATH=bench python ../shared/eval/evidence.py FILE llm_evidence:anthropic`, or `chat`, or `responses`.
 """
@@ -7,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import math
 import statistics
 import sys
@@ -20,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 import byref  # noqa: E402
+from byref.proxy.frontends.llm.conversation import own_length  # noqa: E402
 from byref.proxy.frontends.llm.rewriting import Rewriter  # noqa: E402
 from llm_requests import FAMILIES, Dialog, recordings, results  # noqa: E402
 
@@ -53,6 +58,19 @@ class Requests:
 anthropic, chat, responses = (partial(Requests, api) for api in FAMILIES)
 
 
+def without_reminders(path: Path, folder: str) -> Path:
+    """The same recordings, each output as its tool gave it."""
+    made = Path(folder) / path.name
+    with path.open(encoding="utf-8", errors="surrogateescape") as rows, made.open("w", encoding="utf-8", errors="surrogateescape") as out:
+        for row in rows:
+            held = json.loads(row)
+            for turn in held["turns"]:
+                said = turn["output"] or ""
+                turn["output"] = said[:own_length(said)]
+            out.write(json.dumps(held) + "\n")
+    return made
+
+
 def figures(evidence: ModuleType, path: Path, arm: Any, limit: int | None) -> dict[str, float]:
     """The row of all sources: shares that were saved, and that the views still show."""
     total, shares = evidence.replay(str(path), arm, limit, None, False, None)
@@ -77,7 +95,8 @@ def main() -> int:
     spec.loader.exec_module(evidence)
     worst = 0.0
     print(f"{'file':26}{'':11}" + "".join(f"{name:>9}" for name in FIGURES))
-    for path in paths:
+    folder = tempfile.TemporaryDirectory()
+    for path in (without_reminders(path, folder.name) for path in paths):
         library = figures(evidence, path, evidence.arm("byref"), args.limit)
         print(f"{path.stem:26}{'library':11}" + "".join(f"{library[name]:9.4f}" for name in FIGURES), flush=True)
         for api in args.apis:

@@ -20,7 +20,7 @@ from byref.proxy.gateway import open as open_gateway
 from byref.proxy.ledger.replay import Arm, Raw, Shown
 from byref.proxy.ledger.trajectories import Trajectory
 
-SPILL, PREVIEW = 50_000, 2000  # characters: Claude Code 2.1 spills longer text to a file and shows a preview
+SPILL, PREVIEW = 50_000, 2000  # characters: Claude Code 2.1 spills a longer result of MCP to a file and shows a preview
 PROFILES = ("safe", "auto", "lean")
 BUDGETS = (2000, 1000, 500, 250)  # tokens at most, beyond the profile `lean`
 LENGTHS = (16_000, 8000, 4000, 2000, 1000, 500)  # characters
@@ -95,7 +95,7 @@ def headtail(length: int) -> Arm:
 
 
 def spill() -> Arm:
-    """What a harness does without any help."""
+    """A long text becomes a file and its beginning, whatever the tool; `harnesses` has what each harness does."""
     def view(call: Call, output: str) -> str:
         return output if len(output) <= SPILL else output[:PREVIEW] + f"\n<{len(output)} characters kept in a file>"
     return Plain(view, r"^<\d+ characters kept in a file>$")
