@@ -118,9 +118,18 @@ def weigh(lines: Counter[str], asked: Words, task: Words, seen: Seen, total: int
     return {term: value for term, value in zip(terms, map(_WORTH.__getitem__, places), strict=True) if value}
 
 
+_asked: tuple[Call | None, Words] = None, (frozenset(), frozenset())  # the call that was asked about last: each is, several times
+
+
 def asked_of(call: Call) -> Words:
     """The terms and sub-words of what the call itself says it looks for."""
-    return words_of(around(call))
+    global _asked
+    held, found = _asked
+    if held is not call:
+        parts = [words_of(text) for text in around(call)]
+        found = frozenset().union(*[terms for terms, _ in parts]), frozenset().union(*[words for _, words in parts])
+        _asked = call, found
+    return found
 
 
 def task_of(call: Call) -> Words:

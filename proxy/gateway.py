@@ -18,7 +18,7 @@ from byref.proxy.intake import Raw, parts, to_bytes
 from byref.proxy.ledger import events
 from byref.proxy.session import Memory, Session, hashes, still
 from byref.proxy.signature import signature, tool_kind
-from byref.proxy.text import SMALL, around, canonical_arguments, estimate, ref_of, terms_said
+from byref.proxy.text import SMALL, around, canonical_of, estimate, ref_of, terms_said
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -170,13 +170,14 @@ class Gateway:
     def _commit(self, store: Store, session: Session, memory: Memory | None, call: Call, raws: Sequence[Raw], call_id: str | None,
                 budget: int | None, raw: bool, began: int | None, elapsed: float | None, native: int | None,
                 aside: Collection[str]) -> Captured:
-        held = tuple((Part(part.name, part.media, part.stored), part) for part in raws)
-        manifest = Manifest(call.tool, canonical_arguments(call.arguments), tuple(part for part, _ in held), call.exit_code, call.is_error)
+        held = tuple([(Part(part.name, part.media, part.stored), part) for part in raws])
+        written = canonical_of(call)
+        manifest = Manifest(call.tool, written, tuple([part for part, _ in held]), call.exit_code, call.is_error)
         ref = ref_of(manifest)
         told = [pair for pair in held if pair[0].name not in aside]
-        size = sum(part.size for _, part in told)
+        size = sum([part.size for _, part in told])
         root = session.scope.partition(":")[2]
-        mark = signature(call.tool, call.arguments, root=root if root.startswith("/") else "", home=self.settings.user)
+        mark = signature(call.tool, call.arguments, root=root if root.startswith("/") else "", home=self.settings.user, written=written)
         former = self._former(store, session, mark)
         call_again = "\0" + mark  # kept among the terms of the context, of which none holds a NUL
         view, warning = _PASSED, ""
@@ -200,21 +201,22 @@ class Gateway:
             texts = dict(zip([part.name for part, _ in told], view.texts, strict=True))
             every = tuple(texts.get(part.name, "") for part, _ in held)
             view = View(view.head, every, view.gaps, view.shape, False, view.lines, view.terms)
-        terms = [view.terms]
+        terms, task = [view.terms], frozenset[str]()
         if memory is not None:
-            terms += terms_said(around(call)), terms_said(f"{call.task}\n{call.intent}"), frozenset((call_again,))
+            terms += *map(terms_said, around(call)), frozenset((call_again,))
+            task = terms_said(f"{call.task}\n{call.intent}")
         keep = memory is not None and self._shared
-        tokens = sum(part.tokens for _, part in told)
+        tokens = sum([part.tokens for _, part in told])
         if native is not None and native != events.WHOLE:
             tokens = min(tokens, estimate(" " * native))
         capture = Capture(
             session.scope, session.name, session.context, call_id, ref, manifest, mark,
             View("", (), (), view.shape) if view.passed else view,  # a view that passed is its parts
-            hashes(view.lines) if keep else b"", hashes(frozenset().union(*terms)) if keep else b"", elapsed,
+            hashes(view.lines) if keep else b"", hashes(task.union(*terms)) if keep else b"", elapsed,
             events.captured(at=self.clock(), session=session.name, ref=ref, tool=call.tool, shape=view.shape, size=size, raw=tokens,
                             view=tokens if view.passed else estimate(text), parts=len(raws), gaps=len(view.gaps),
                             repeats=former, text="" if view.passed else text, native=native,
-                            aside=sum(1 << i for i, (part, _) in enumerate(held) if part.name in aside)))
+                            aside=sum([1 << i for i, (part, _) in enumerate(held) if part.name in aside]) if aside else 0))
         for part in raws:
             part.written()
         committed = store.commit(capture)
@@ -225,7 +227,7 @@ class Gateway:
             self._events.note(session.scope, capture.events)
         self._note(session, mark, ref)
         if memory is not None:
-            memory.add(store.tick(session.context), view.lines, *terms)
+            memory.add(store.tick(session.context), view.lines, *terms, said=task)
             memory.give(ref, view.gaps)
         for part in raws:
             part.settle(store)

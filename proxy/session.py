@@ -34,7 +34,7 @@ class Memory:
     copies. That leaves look-ups at the speed of a plain dictionary where calls follow one another.
     """
 
-    __slots__ = ("_flying", "_hashed_lines", "_hashed_terms", "_lines", "_lock", "_terms", "gaps", "known", "tick")
+    __slots__ = ("_flying", "_hashed_lines", "_hashed_terms", "_lines", "_lock", "_said", "_terms", "gaps", "known", "tick")
 
     def __init__(self) -> None:
         self._lock = allocate_lock()
@@ -43,6 +43,7 @@ class Memory:
         self.known = 0  # all views up to this tick are known here
         self._lines: dict[str, int] = {}
         self._terms: dict[str, int] = {}
+        self._said: tuple[frozenset[str], int] = frozenset(), 0  # terms whose tick is behind in `_terms`, and what it is
         self._hashed_lines: dict[bytes, int] = {}
         self._hashed_terms: dict[bytes, int] = {}
         self.gaps: dict[str, tuple[Gap, ...]] = {}  # of the last view of each ref that was given here
@@ -65,6 +66,8 @@ class Memory:
         with self._lock:
             self._flying += 1
             bounded = began < self.tick or self.tick > WINDOW
+            if bounded or self._hashed_terms:  # else nobody asks for ticks
+                self._catch_up()
             return Seen(_before(self._lines, self._hashed_lines, began, bounded),
                         _before(self._terms, self._hashed_terms, began, bounded), True)
 
@@ -73,8 +76,8 @@ class Memory:
         with self._lock:
             self._flying -= 1
 
-    def add(self, tick: int, lines: Iterable[str], *terms: Iterable[str]) -> None:
-        """A view was returned with this tick."""
+    def add(self, tick: int, lines: Iterable[str], *terms: Iterable[str], said: frozenset[str] = frozenset()) -> None:
+        """A view was returned with this tick. said: terms that most views of a context come with, such as its task's, as one object."""
         with self._lock:
             if self._flying:  # a call of another thread reads them; the one that adds has left
                 self._lines, self._terms = dict(self._lines), dict(self._terms)
@@ -82,8 +85,16 @@ class Memory:
             if tick == self.known + 1:  # else another process or thread put views in between: they are yet to be loaded
                 self.known = tick
             self._lines.update(dict.fromkeys(lines, tick))
+            if said is not self._said[0]:
+                self._catch_up()
+                self._terms.update(dict.fromkeys(said, tick))
+            self._said = said, tick
             for new in terms:
                 self._terms.update(dict.fromkeys(new, tick))
+
+    def _catch_up(self) -> None:
+        """Gives the terms that were said with each view the tick of the last."""
+        self._terms.update(dict.fromkeys(*self._said))
 
     def give(self, ref: str, gaps: tuple[Gap, ...]) -> None:
         """A view of an output was returned, which left these out."""
@@ -97,7 +108,7 @@ class Memory:
         """The context was compacted: nothing counts as shown any more."""
         with self._lock:
             self.gaps = {}
-            self._lines, self._terms, self._hashed_lines, self._hashed_terms = {}, {}, {}, {}
+            self._lines, self._terms, self._hashed_lines, self._hashed_terms, self._said = {}, {}, {}, {}, (frozenset(), 0)
 
 
 class _Before:

@@ -27,6 +27,7 @@ _LOOPBACK = ("localhost:", "127.0.0.1:", "[::1]:", "0.0.0.0:")
 _GIT = (40, 64)  # hex digits of a whole git object name: another name asks for something else
 _DIGITS = frozenset("0123456789")
 _NUMBERED = bytes(48 if 48 <= code <= 57 else code for code in range(256))
+_HEX = bytes(48 if chr(code) in "-0123456789abcdefABCDEF" else 32 for code in range(256))
 _EDGES = "'\"`()[]{}<>;,&|="
 _SHORTEST = 7  # characters of a word in which something changes from one run to the next: `[::1]:1`
 
@@ -52,11 +53,12 @@ def command_line(arguments: Json) -> str | None:
     return None
 
 
-def signature(tool: str, arguments: Json, *, root: str = "", home: str = "") -> str:
-    """The signature of a call made in the project folder root by a user whose own folder is home."""
+def signature(tool: str, arguments: Json, *, root: str = "", home: str = "", written: str | None = None) -> str:
+    """The signature of a call made in the project folder root by a user whose own folder is home. written: its canonical arguments, where
+    they are known."""
     kind = tool_kind(tool)
     command = command_line(arguments) if kind == "shell" else None
-    text = canonical_arguments(arguments) if command is None else command
+    text = command if command is not None else canonical_arguments(arguments) if written is None else written
     if arguments is None:
         text = ""
     if command is not None and root:
@@ -77,12 +79,20 @@ def signature(tool: str, arguments: Json, *, root: str = "", home: str = "") -> 
 
 def _unchanging(text: str) -> str:
     """The words of a text, each masked."""
-    temporary = [sign for sign in _TEMPORARY if sign in text]
-    loopback = [sign for sign in _LOOPBACK if sign in text]
+    temporary = [sign for sign in _TEMPORARY if sign in text] if "/" in text else []
+    loopback = [sign for sign in _LOOPBACK if sign in text] if ":" in text else []
+    if not temporary and not loopback and text.isascii() and not _may_change(text.encode()):
+        return " ".join(text.split())
     marks = mapped(text, _NUMBERED).split()  # the same words, with every digit a 0
     return " ".join([
         _masked(word, temporary, loopback) if ("0" in mark and len(word) >= _SHORTEST) or (temporary and "/" in word) else word
         for word, mark in zip(text.split(), marks, strict=True)])
+
+
+def _may_change(text: bytes) -> bool:
+    """Whether a text holds what each of the forms has that `_volatile` replaces: most do not, and no word of theirs is looked at."""
+    mark = text.translate(_NUMBERED)
+    return (b"0000000000" in mark or b"00:00:00" in mark or b"0000-00-00" in mark) or b"0000000000000000" in text.translate(_HEX)
 
 
 def _masked(word: str, temporary: list[str], loopback: list[str]) -> str:

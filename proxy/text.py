@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 REF_LENGTH = 11
 SMALL = 400  # bytes; outputs up to here are half of all calls and 4 % of the characters: they pass as they are
-_SAID, _LONGEST = 64, 1 << 16  # texts of which the terms are held, and characters of one: a call may write a whole file
+_SAID, _LONGEST = 1 << 18, 1 << 16  # characters of texts of which the terms are held, and of one: a call may write a whole file
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"  # RFC 4648, lower case
+_SHIFTS = (45, 40, 35, 30, 25, 20, 15, 10, 5, 0)
 # Left out of canonical arguments: they do not change what a call returns, or only when it is cut short.
 _NOT_CANONICAL = frozenset({"description", "timeout", "timeout_ms", "cwd", "workdir", "working_dir", "working_directory"})
 
@@ -51,7 +52,8 @@ def canonical(value: Json) -> str:
             names = sorted(value, key=None if "".join(value).isascii() else _utf16)
         except TypeError:
             raise Invalid("arguments must be JSON values: a name in them is no text") from None
-        return "{" + ",".join([f"{encode_basestring(name)}:{canonical(value[name])}" for name in names]) + "}"
+        held = [encode_basestring(one) if type(one := value[name]) is str else canonical(one) for name in names]
+        return "{" + ",".join([f"{name}:{one}" for name, one in zip(map(encode_basestring, names), held, strict=True)]) + "}"
     if value is None or value is True or value is False:
         return "null" if value is None else "true" if value else "false"
     if isinstance(value, int):
@@ -79,18 +81,29 @@ def canonical_arguments(arguments: Json) -> str:
     return canonical(arguments)
 
 
+def canonical_of(call: Call) -> str:
+    """The same of a call, as a manifest has it; what all its arguments are is held for `around`."""
+    arguments = call.arguments
+    if isinstance(arguments, dict) and not _NOT_CANONICAL.isdisjoint(arguments):
+        return canonical_arguments(arguments)
+    text = canonical(arguments)
+    _hold(call, "" if arguments is None else text)
+    return text
+
+
 def manifest_json(manifest: Manifest) -> str:
     """The canonical form whose hash names an output."""
-    parts = ",".join([f'{{"blob":{canonical(p.blob.digest)},"media":{canonical(p.media)},"name":{canonical(p.name)},"size":{p.blob.size}}}'
+    quoted = encode_basestring
+    parts = ",".join([f'{{"blob":{quoted(p.blob.digest)},"media":{quoted(p.media)},"name":{quoted(p.name)},"size":{p.blob.size}}}'
                       for p in manifest.parts])
-    return (f'{{"arguments":{canonical(manifest.arguments)},"error":{canonical(manifest.is_error)},"exit":{canonical(manifest.exit_code)},'
-            f'"parts":[{parts}],"tool":{canonical(manifest.tool)},"v":1}}')
+    return (f'{{"arguments":{quoted(manifest.arguments)},"error":{canonical(manifest.is_error)},"exit":{canonical(manifest.exit_code)},'
+            f'"parts":[{parts}],"tool":{quoted(manifest.tool)},"v":1}}')
 
 
 def ref_of(manifest: Manifest) -> str:
     """`r` and 50 bits of the manifest's hash in lower-case base32 (RFC 4648)."""
     number = int.from_bytes(blake2b(manifest_json(manifest).encode("utf-8", "surrogatepass"), digest_size=32).digest()[:7], "big") >> 6
-    return "r" + "".join(_BASE32[number >> shift & 31] for shift in range(45, -1, -5))
+    return "r" + "".join([_BASE32[number >> shift & 31] for shift in _SHIFTS])
 
 
 def check_ref(ref: str) -> str:
@@ -137,32 +150,38 @@ def terms_of(text: str) -> set[str]:
 
 
 _said: dict[str, frozenset[str]] = {}  # terms of what was asked about last
+_size = 0  # characters of these
 
 
 def terms_said(text: str) -> frozenset[str]:
     """The same of what stands around a call, such as a task: it is asked about more than once."""
+    global _size
     found = _said.get(text)
     if found is None:
         found = frozenset(_apart(text).split())
         if len(text) <= _LONGEST:
-            if len(_said) >= _SAID:
+            _size += len(text) + 1
+            if _size > _SAID:
                 _said.clear()
+                _size = len(text) + 1
             _said[text] = found
     return found
 
 
-_around: tuple[Call | None, str] = None, ""  # the call that was asked about last: each is, several times
+_around: tuple[Call | None, tuple[str, ...]] = None, ()  # the call that was asked about last: each is, several times
 
 
-def around(call: Call) -> str:
-    """What the agent wrote around a call: its arguments, its words before it, and its intent."""
+def around(call: Call) -> tuple[str, ...]:
+    """What the agent wrote around a call, as far as it wrote any: its arguments, its words before it, and its intent."""
+    held, texts = _around
+    return texts if held is call else _hold(call, "" if call.arguments is None else canonical(call.arguments))
+
+
+def _hold(call: Call, arguments: str) -> tuple[str, ...]:
     global _around
-    held, text = _around
-    if held is not call:
-        arguments = "" if call.arguments is None else canonical(call.arguments)
-        text = f"{arguments}\n{call.said}\n{call.intent}"
-        _around = call, text
-    return text
+    texts = tuple([text for text in (arguments, call.said, call.intent) if text])
+    _around = call, texts
+    return texts
 
 
 def _apart(text: str) -> str:

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from byref.proxy.contracts import Json
 from byref.proxy.ledger.trajectories import Trajectory
 from byref.proxy.signature import signature
+from byref.proxy.text import terms_of, terms_said
 
 # A path is looked for from the first of its characters alone: where there is none from there, there is none from a later one.
 _STRING = re.compile(r"(?<![\w.-])[\w.-]*/[\w./-]+\w|[A-Za-z_][A-Za-z0-9_]{5,}(?:\.[A-Za-z_][A-Za-z0-9_]+)*|\d{4,}")
-# No string goes across one of these, so that a text falls into pieces between them, and what was seen of a piece holds wherever it stands.
-_BETWEEN = bytes(c if c > 127 or chr(c).isalnum() or chr(c) in "_./-" else 32 for c in range(256))
+_ASCII = re.compile(_STRING.pattern, re.ASCII)  # the same where there are no other characters, sooner
 _WORDS = (
     "return import output command should function method params config default result results string number object string content "
     "before after class python error update create should would because information available following please search answer "
@@ -61,12 +61,10 @@ def strings(text: str) -> set[str]:
     return set(_STRING.findall(text))
 
 
-def _pieces(text: str) -> set[bytes]:
-    return set(text.encode("utf-8", "surrogatepass").translate(_BETWEEN).split())
-
-
-def _strings(pieces: Iterable[bytes]) -> set[str]:
-    return set(_STRING.findall(b" ".join(pieces).decode("utf-8", "surrogatepass")))
+def _strings(terms: Iterable[str]) -> set[str]:
+    """The strings in terms: none goes across what ends a term, so that what was seen of a term holds wherever it stands."""
+    text = " ".join(terms)
+    return set((_ASCII if text.isascii() else _STRING).findall(text))
 
 
 def lines(text: str, among: Collection[str]) -> set[str]:
@@ -90,24 +88,24 @@ def old_lines(arguments: Json) -> list[str]:
 def evidence(trajectory: Trajectory) -> Iterator[Evidence]:
     """What each output of a trajectory held, in order. Turns without output have none."""
     turns = trajectory.turns
-    said = [_pieces(turn.said) for turn in turns]
+    said = [terms_said(turn.said) for turn in turns]
     written, replaced = _last_written(said), _last_replaced(trajectory)
-    seen = _pieces(trajectory.task) | _pieces(trajectory.first_action)
+    seen = terms_of(trajectory.task) | terms_of(trajectory.first_action)
     known = _strings(seen) | _COMMON
     held: dict[str, int] = {}  # line: the turn whose output held it last
     called: dict[str, int] = {}
     requests = trajectory.requests()
 
-    def fresh(pieces: set[bytes]) -> set[str]:
-        """The strings of pieces that were not seen before; those of the others are known."""
-        new = pieces - seen
+    def fresh(terms: Set[str]) -> set[str]:
+        """The strings of terms that were not seen before; those of the others are known."""
+        new = terms - seen
         seen.update(new)
         return _strings(new)
     for i, turn in enumerate(turns):
         if not turn.output:
             continue
-        known |= fresh(_pieces(json.dumps(turn.arguments, ensure_ascii=False)))
-        new = fresh(_pieces(turn.output)) - known
+        known |= fresh(terms_of(json.dumps(turn.arguments, ensure_ascii=False)))
+        new = fresh(terms_of(turn.output)) - known
         here = lines(turn.output, replaced)
         held.update(dict.fromkeys(here, i))
         old = old_lines(turns[i + 1].arguments) if i + 1 < len(turns) else []
@@ -120,17 +118,17 @@ def evidence(trajectory: Trajectory) -> Iterator[Evidence]:
         known |= fresh(said[i])
 
 
-def _last_written(said: Sequence[set[bytes]]) -> dict[str, int]:
-    """For each string that the agent writes after an output, the last turn after which it does. said: the pieces of what it writes."""
-    last: dict[bytes, int] = {}
-    for i, pieces in enumerate(said):
-        last.update(dict.fromkeys(pieces, i))
-    by_turn: list[list[bytes]] = [[] for _ in said]
-    for piece, i in last.items():
-        by_turn[i].append(piece)
+def _last_written(said: Sequence[Set[str]]) -> dict[str, int]:
+    """For each string that the agent writes after an output, the last turn after which it does. said: the terms of what it writes."""
+    last: dict[str, int] = {}
+    for i, terms in enumerate(said):
+        last.update(dict.fromkeys(terms, i))
+    by_turn: list[list[str]] = [[] for _ in said]
+    for term, i in last.items():
+        by_turn[i].append(term)
     found: dict[str, int] = {}
-    for i, pieces_of in enumerate(by_turn):
-        found.update(dict.fromkeys(_strings(pieces_of), i))
+    for i, terms_of_turn in enumerate(by_turn):
+        found.update(dict.fromkeys(_strings(terms_of_turn), i))
     return found
 
 

@@ -99,6 +99,19 @@ def test_memory_counts_a_text_from_the_tick_that_showed_it() -> None:
     assert "one" not in memory.enter(3).lines and memory.tick == 3
 
 
+def test_memory_gives_terms_that_come_with_every_view_the_tick_of_the_last() -> None:
+    memory, task = Memory(), frozenset({"lease"})
+    memory.add(1, ["a"], {"x"}, said=task)
+    memory.add(2, ["b"], {"y"}, said=task)
+    assert "x" in memory.enter(1).terms and "lease" not in memory.enter(1).terms and "lease" in memory.enter(2).terms
+    memory.add(3, ["c"], {"z"}, said=frozenset({"other"}))
+    assert all(term in memory.enter(3).terms for term in ("lease", "other", "z")) and "lease" in memory.enter(2).terms
+    memory.forget()
+    assert "other" not in memory.enter(3).terms
+    memory.add(4, [], said=frozenset({"other"}))
+    assert "other" in memory.enter(4).terms
+
+
 def test_memory_shows_a_single_call_in_flight_nothing_of_one_that_has_ended() -> None:
     memory = Memory()
     other = memory.enter(0)

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from byref.proxy.signature import command_line, signature, tool_kind
 
@@ -62,3 +64,15 @@ def test_a_call_without_arguments_has_one_too() -> None:
     assert signature("list", None) == "operation/v1|list|"
     assert command_line({"cmd": ["git", "log"]}) == "git log"
     assert command_line({"path": "x"}) is None and command_line(["a", 1]) is None
+
+
+@given(st.lists(st.sampled_from(["0", "12", "2026-11-29", "10:30:45", "ab", "F", "-", ":", ".", "/", "=", "[", " ", "²", "x", "0f8fad5b-"]),
+                max_size=12).map("".join))
+def test_a_word_beside_them_changes_nothing_in_what_is_masked(words: str) -> None:
+    assert sign(f"x {words} é") == sign(f"x {words}") + " é"
+
+
+def test_arguments_that_are_written_already_are_taken_as_they_are() -> None:
+    arguments = {"path": "a.py", "timeout": 5}
+    assert signature("Read", arguments) == signature("Read", arguments, written='{"path":"a.py"}')
+    assert signature("Bash", {"command": "ls"}) == signature("Bash", {"command": "ls"}, written='{"command":"ls"}')

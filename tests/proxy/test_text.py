@@ -16,6 +16,7 @@ from byref.proxy.text import (
     around,
     canonical,
     canonical_arguments,
+    canonical_of,
     check_ref,
     digest,
     estimate,
@@ -104,9 +105,10 @@ def test_the_terms_of_a_text_are_those_of_its_lines(text: str) -> None:
 def test_the_terms_of_what_was_said_are_held_for_a_while_and_those_of_a_whole_file_are_not() -> None:
     said = "look at src/a.py: it fails"
     assert terms_said(said) == terms_of(said) and terms_said(said) is terms_said(said)
-    for number in range(200):
-        terms_said(f"another {number}")
-    assert terms_said(said) == terms_of(said)
+    held = terms_said(said)
+    for number in range(40):
+        terms_said(f"another {number} " * 3000)
+    assert terms_said(said) == terms_of(said) and terms_said(said) is not held
     large = "word " * 20_000
     assert terms_said(large) == {"word"} and terms_said(large) is not terms_said(large)
 
@@ -114,7 +116,13 @@ def test_the_terms_of_what_was_said_are_held_for_a_while_and_those_of_a_whole_fi
 def test_what_stands_around_a_call_is_its_arguments_and_what_was_said() -> None:
     one, other = Call("x", {"b": 1, "a": "é"}, said="now", intent="why"), Call("x", None, said="then")
     for _ in range(2):
-        assert (around(one), around(other)) == ('{"a":"é","b":1}\nnow\nwhy', "\nthen\n")
+        assert (around(one), around(other)) == (('{"a":"é","b":1}', "now", "why"), ("then",))
+
+
+def test_arguments_of_a_call_are_written_once_for_its_manifest_and_what_stands_around_it() -> None:
+    for arguments in (None, {"b": 1, "a": "é"}, {"command": "ls", "timeout": 5}):
+        call = Call("x", arguments, said="now")  # type: ignore[arg-type]
+        assert canonical_of(call) == canonical_arguments(arguments) and around(call) == around(Call("x", arguments, said="now"))  # type: ignore[arg-type]
 
 
 @given(st.text(max_size=40))
