@@ -19,5 +19,5 @@ DEFINITION, INSIDE_NAMED, INSIDE_RELATED = 3, 1, 1
 PROFILES = {"safe": (-1, 56_000), "auto": (157, 10_000), "lean": (240, 7_000)}
 WHOLE, FULL = 800, 4_000
 # Percent of the threshold that a shape takes, and where the caller narrowed the output; a shape without its own takes all, and none.
-STRICTNESS = {"code": 120, "json": 75, "markup": 145}
+STRICTNESS = {"code": 120, "json": 75, "markup": 150}
 NARROWED = {"tests": 60, "matches": 60}
