@@ -11,6 +11,7 @@ from byref.proxy.ledger.tables import Table
 
 AGAIN = 60.0  # seconds within which the same search counts as repeated
 TOP = 15  # queries that are named
+FETCH, SEARCH = "byref fetch", "byref search"  # ours: servers that are wrapped have tools of these names, too
 
 
 @dataclass(slots=True)
@@ -44,18 +45,18 @@ def usage(ledger: Iterable[Event]) -> Usage:
         if event.kind == "viewed":
             found.calls[event.tool or "-"] += 1
         elif event.kind == "fetched":
-            found.calls["fetch"] += 1
+            found.calls[FETCH] += 1
             found.fetched += waiting.pop((event.session, key(event.ref)), 0)
         elif event.kind == "missed":
-            found.calls["second calls that found nothing"] += 1
+            found.calls["byref, nothing found"] += 1
         elif event.kind == "searched":
-            found.calls["search"] += 1
+            found.calls[SEARCH] += 1
             found.searches += 1
             found.empty += not event.numbers.get("hits", 0)
             if event.note:
                 found.queries[event.note] += 1
                 before = asked.get((event.session, event.note))
-                found.again += before is not None and event.at - before <= AGAIN
+                found.again += before is not None and abs(event.at - before) <= AGAIN
                 asked[event.session, event.note] = event.at
             for name, ref in event.numbers.items():
                 if name.startswith("meant"):

@@ -9,7 +9,7 @@ def test_searches_and_calls_are_said(byref):
     for query in ("1234", "1234", "nothing like that"):
         byref("search", query)
     found = json.loads(byref("usage", "--json", "--days", "1").stdout)
-    assert found["calls"] == {"search": 3, "shell": 1} and found["searches"] == 3
+    assert found["calls"] == {"byref search": 3, "shell": 1} and found["searches"] == 3
     assert found["empty"] == 1 / 3 and found["again_within_60_s"] == 1 / 3 and found["queries"] == {"1234": 2, "nothing like that": 1}
     assert "1234" in byref("usage").stdout.decode()
 

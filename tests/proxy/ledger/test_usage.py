@@ -20,12 +20,16 @@ def fetched(ref: str, session: str = "s") -> Event:
 def test_calls_are_counted_by_tool_with_ours_among_them() -> None:
     ledger = [*events.captured(at=1.0, session="s", ref="r1", tool="Bash", shape="log", size=9, raw=3, view=3, parts=1, gaps=0),
               searched("a"), searched("b"), fetched("r1")]
-    assert usage(ledger).calls == {"Bash": 1, "search": 2, "fetch": 1}
+    assert usage(ledger).calls == {"Bash": 1, "byref search": 2, "byref fetch": 1}
+    other = events.captured(at=1.0, session="s", ref="r2", tool="fetch", shape="text", size=9, raw=3, view=3, parts=1, gaps=0)
+    assert usage([*ledger, *other]).calls["fetch"] == 1, "a server's own is no fetch of ours"
 
 
 def test_a_search_is_repeated_within_a_minute_in_its_session() -> None:
     found = usage([searched("a"), searched("a", 60.0), searched("a", 121.0), searched("a", 122.0, session="other"), searched("b", 1.0, 0)])
     assert (found.searches, found.again, found.empty) == (5, 1, 1)
+    back = usage([searched("a", 9000.0), searched("a", 1.0)])
+    assert back.again == 0, "a clock that went back says nothing of a minute"
     assert found.as_dict()["again_within_60_s"] == 0.2 and found.as_dict()["empty"] == 0.2
 
 
