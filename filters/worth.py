@@ -27,7 +27,7 @@ _WORTH = (0,) * (_BELOW - 16) + _EXP + (_EXP[-1],) * 16
 # by form: more than this is a term worth only where the call or the task points at it
 UNPOINTED = {form: _WORTH[_BELOW + odds] for form, odds in _FORM.items()}
 _SIGNS = bytes.maketrans(b"bcdefghijklmnopqrstuvwxyzBCDEFGHIJKLMNOPQRSTUVWXYZ123456789", b"a" * 25 + b"A" * 25 + b"0" * 9)
-_HEX = frozenset("0123456789abcdef")
+_HEX = frozenset("0123456789abcdef-")
 FIRST = _EXP[-1]  # the most that a term is worth
 SHORT = 4  # characters of a term that is worth naming, at least
 
@@ -62,7 +62,7 @@ def _form(sign: str) -> str:
     letters = sum(map(str.isalpha, sign))
     if letters * 2 < size:
         return "number" if letters else ""  # times, sizes
-    if size > 6 and not sign.strip("a0"):
+    if size > 6 and not sign.strip("a0-") and "0" in sign:  # a hash, or a UUID, whichever digits it has
         return _MIXED
     if "." in sign:
         return "dotted"
@@ -93,7 +93,7 @@ def insides(terms: list[str]) -> list[str]:
 def words_of(text: str) -> Words:
     """The terms of a text, and the sub-words of them that say something: three letters or more."""
     terms = terms_said(text)
-    return terms, frozenset(word for word in " ".join(insides(list(terms))).split() if len(word) > 2)
+    return terms, frozenset([word for word in set(" ".join(insides(list(terms))).split()) if len(word) > 2])
 
 
 def sharers(lines: int) -> int:

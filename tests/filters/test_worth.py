@@ -20,7 +20,9 @@ NOTHING = (frozenset[str](), frozenset[str]())
 @pytest.mark.parametrize(("term", "form"), [
     ("retention", "word"), ("disk", "short"), ("Quota", "capital"), ("getHTTPResponse", "camel"), ("SIGTERM", "upper"),
     ("max_bytes", "name"), ("app-server", "name"), ("os.path.join", "dotted"), ("src/app.py", "path"), ("48213", "number"),
-    ("10:35:42", ""), ("2026/05/04", ""), ("deadbeef42", "number"), ("utf8mb4", "name"), ("api", ""), ("----", "")])
+    ("10:35:42", ""), ("2026/05/04", ""), ("deadbeef42", "number"),
+    ("3f2504e0-4f89-41d3-9a0c-0305e82c3301", "number"), ("abcdefa1-abcd-4abc-abcd-fabcdefabcde", "number"), ("feed-face", "name"),
+    ("face-off2", "name"), ("utf8mb4", "name"), ("api", ""), ("----", "")])
 def test_the_form_of_a_term(term: str, form: str) -> None:
     assert forms_of(["other", term, "src/x"])[1] == form
 
