@@ -39,7 +39,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 def _run(args: argparse.Namespace) -> int:
     from byref.proxy.ledger import tables
     from byref.proxy.ledger.prices import priced, usual
-    prices = [priced(model) for model in args.price] or [usual()]
+    prices = [priced(model) for model in dict.fromkeys(args.price)] or [usual()]
     with open_gateway() as gateway:
         since = gateway.clock() - args.days * 86400 if args.days else 0.0
         if args.events:

@@ -13,6 +13,7 @@ from byref.proxy.ledger.intervals import LEVEL, TIMES, Interval
 from byref.proxy.ledger.prices import EXTRA, Priced, priced
 from byref.proxy.ledger.savings import Money, Regime, Savings, Tool
 from byref.proxy.ledger.summary import PIECE, Summary
+from byref.proxy.ledger.tally import Count
 
 GIGA = 1e9
 WIDTH = 118  # columns of running text
@@ -86,10 +87,7 @@ def text(found: Found) -> str:
                    "fetches. GB-turns: what is held at each request, summed.")
     out += ["", _heads("tokens of context at request", ("sessions", 10), ("as it was", 12), ("with views", 12))]
     out += [f"{number:<30}{sessions:>10}{raw:>12,.0f}{view:>12,.0f}" for number, sessions, raw, view in savings.by_request()]
-    out += ["", *_filled(
-        f"What views keep: of the paths, names and numbers in outputs that the agent wrote later, {_percent(tokens['data'])} stand in the "
-        f"view itself, {_percent(tokens['es'])} there or in the label of what is left out; of the lines that edits replaced a view "
-        f"showed {_percent(tokens['edit'])} before. That is {tokens['need'].value:.2f} losses per 1,000 tokens left out.")]
+    out += ["", *_filled(_kept(tokens, total))]
     out += _profiles(found)
     out += ["", *_filled(
         f"How: each recorded output went through byref as it came, in a store in memory. Tokens: {found.counter}. Intervals: bootstrap by "
@@ -99,6 +97,18 @@ def text(found: Found) -> str:
     if found.faults:
         out += ["", f"Not read: {len(found.faults)} (told above)"]
     return "\n".join(out) + "\n"
+
+
+def _kept(tokens: Mapping[str, Interval], total: Count) -> str:
+    said = []
+    if total.used:
+        said.append(f"of the paths, names and numbers in outputs that the agent wrote later, {_percent(tokens['data'])} stand in the view "
+                    f"itself, {_percent(tokens['es'])} there or in the label of what is left out")
+    if total.edits:
+        said.append(f"of the lines that edits replaced a view showed {_percent(tokens['edit'])} before")
+    if not said:
+        return "What views keep is not known: nothing that stood in an output was written by the agent later."
+    return f"What views keep: {'; '.join(said)}. That is {tokens['need'].value:.2f} losses per 1,000 tokens left out."
 
 
 def _filled(words: str, mark: str = "") -> list[str]:

@@ -38,6 +38,15 @@ def test_the_first_lines_answer_what_would_have_been_saved() -> None:
     assert "What this cannot know:" in told and any(line.startswith("Llama-3.1-8B") for line in told)
 
 
+def test_what_views_keep_is_said_of_what_there_was_and_of_nothing_that_it_is_not_known() -> None:
+    told = " ".join(text(found(1)).split())
+    assert "What views keep: of the paths" in told and "of the lines that edits replaced" not in told and " – " not in told
+    nothing = found(1)
+    for savings in nothing.savings.values():
+        savings.total.count.used = 0
+    assert "What views keep is not known" in text(nothing)
+
+
 def test_of_few_sessions_it_says_that_intervals_are_too_narrow() -> None:
     assert [sum("too narrow" in line for line in text(found(*range(n))).splitlines()) for n in (1, 2, 49, 50)] == [0, 1, 1, 0]
 
