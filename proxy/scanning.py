@@ -209,7 +209,7 @@ def _quoted(form: bytes) -> str:
 
 def _begins(data: bytes, low: bytes, exact: bytes, compiled: Pattern, texts: tuple[bytes, ...]) -> tuple[Iterator[int], bytes]:
     """Where matches begin, and the data in lower case, if that was needed. texts: what the pattern looks for, where it is no more."""
-    if (low or literals.pays(texts)) and exact.isascii() and literals.literal(data, texts):
+    if literals.pays(texts) and exact.isascii() and literals.literal(data, texts):
         low = low or data.lower()
         return literals.places(low, texts), low
     return (match.start() for match in compiled.finditer(data)), low
