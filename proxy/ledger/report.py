@@ -111,7 +111,7 @@ class _Walk:
 
     def __init__(self, found: Report, known: Counts, charged: Mapping[int, bool]) -> None:
         self.found, self.known, self.charged = found, known, charged
-        self.hid: set[tuple[str, str]] = set()  # (session, ref) of views that left something out
+        self.hid: dict[tuple[str, str], Row] = {}  # by (session, ref) of views that left something out, the row that counts them
         self.fetched: set[tuple[str, str]] = set()  # those fetched from since they were last shown
         self.asked: set[tuple[str, str]] = set()
         self.rows: dict[tuple[str, str, str, str], Row] = {}  # by tool, shape, day, session
@@ -194,8 +194,9 @@ class _Walk:
         self.fetched.discard(key)
         if gaps:
             row.reduced += 1
-            row.hid += key not in self.hid
-            self.hid.add(key)
+            if key not in self.hid:
+                self.hid[key] = row
+                row.hid += 1
 
     def _fetched(self, event: Event) -> None:
         # A tool or command of ours may not know the conversation that it serves: then it is the one that was last shown the output.
@@ -205,7 +206,8 @@ class _Walk:
         tokens = self.known.tokens.get(page_key(event), event.numbers.get("tokens", 0))
         row.fetches += 1
         row.fetched += tokens
-        row.asked += key in self.hid and key not in self.asked
+        if key in self.hid and key not in self.asked:
+            self.hid[key].asked += 1  # a share of what was hidden on its day, whenever it was fetched
         row.carried -= tokens * one.later
         self._extra(one, one.later)
         one.entered += tokens

@@ -150,3 +150,13 @@ def test_events_of_two_writers_that_interleave_keep_their_tools() -> None:
     found = report([one[0], other[0], one[1], other[1]])
     assert {tool: (row.calls, row.raw, row.size) for tool, row in found.tools.items()} == {"Bash": (1, 40, 100), "Read": (1, 70, 100)}
     assert found.sessions["s"].net == 30 and found.sessions["t"].net == 60
+
+
+def test_what_is_fetched_after_midnight_was_asked_for_of_the_day_that_hid_it() -> None:
+    day = 86_400.0
+    views = [event for n in (1, 2) for event in events.captured(
+        at=n * day, session="s", ref=f"r{n}", tool="Bash", shape="log", size=900, raw=900, view=90, parts=1, gaps=1)]
+    pages = [events.fetched(at=2 * day + 9, session="s", ref=ref, tool="Bash", shape="log", tokens=30, size=90) for ref in ("r1", "r2")]
+    found = report([*views, *pages])
+    assert [(row.hid, row.asked, row.fetched) for _, row in sorted(found.days.items())] == [(1, 1, 0), (1, 1, 60)]
+    assert found.asked == 1.0
