@@ -35,7 +35,7 @@ _LEAST = 5  # characters of room for a name and the blank before it
 _SPARSE = 8  # a gap with fewer terms than one in so many of all names: these are sorted, else all names are looked at
 _SHORT = 14  # characters of a program's name in a head
 _HEAD = 20  # tokens of a head, at most
-_NO_DIGITS = {digit: None for digit in range(48, 58)}
+_DIGITS = b"0123456789"
 _LETTERS = bytes(code if chr(code).isalpha() and code < 128 else 32 for code in range(256))
 _JSON_MAX = 32 << 20  # bytes of JSON that are cut into records; beyond, lines are sieved
 _PATCH_MAX = 2 << 20  # bytes of a patch that is cut into files
@@ -259,14 +259,14 @@ def _gap(cut: _Cut, part: Part, i: int, j: int, nameable: dict[str, int], scent:
         hidden -= sum([len(text) for text, base in zip(units.texts[i:j], units.worth[i:j], strict=True) if base <= _NOISE]) * 3 // 4
     room = min(_NAMES, hidden * scent // 10_000)
     said: list[str] = []
-    families: dict[str, int] = {}  # of names that differ in digits alone, two say what the others are
+    families: dict[bytes, int] = {}  # of names that differ in digits alone, two say what the others are
     alone = selection.keep.count(0) == j - i  # then it hides all that has a name
     for term in (list(nameable)[:_CANDIDATES] if alone else _candidates(nameable, selection.rows[i:j])) if room >= _LEAST else ():
         if room < _LEAST:
             break
         if len(term) >= room or "«" in term or "»" in term:
             continue
-        family = term if term.isalpha() else term.translate(_NO_DIGITS)
+        family = term.encode().translate(None, _DIGITS)  # what is named prints, so that it is Unicode
         if families.get(family, 0) < _FAMILY:
             families[family] = families.get(family, 0) + 1
             said.append(term)

@@ -201,7 +201,8 @@ class Gateway:
             texts = dict(zip([part.name for part, _ in told], view.texts, strict=True))
             every = tuple(texts.get(part.name, "") for part, _ in held)
             view = View(view.head, every, view.gaps, view.shape, False, view.lines, view.terms)
-        terms, task = [view.terms], frozenset[str]()
+        terms = [view.terms]
+        task: frozenset[str] = frozenset()
         if memory is not None:
             terms += *map(terms_said, around(call)), frozenset((call_again,))
             task = terms_said(f"{call.task}\n{call.intent}")
