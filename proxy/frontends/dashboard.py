@@ -46,7 +46,7 @@ HEADERS = {
     "Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin"}
 PAGES = frozenset(("document", "iframe", "frame", "embed", "object"))  # what a browser asks for, in `Sec-Fetch-Dest`
-FRESH, SHARE = 10.0, 20.0  # a report of what has changed since stands for so many seconds, and for so many times what it took
+FRESH, SHARE = 20.0, 20.0  # a report of what has changed since stands for so many seconds, and for so many times what it took
 AGED = 600.0  # seconds for which a report of what has not changed stands: the last day moves on
 DAYS = (1, 7, 30)
 REPORTS = 32  # that are held, of so many projects and spans

@@ -20,7 +20,7 @@ const WHY = {
   ],
   net: [
     "Net saved",
-    "Raw, less all that stands left of the equals sign. Each token counts once, as it first enters a context; that it is read again on each following turn is in the money. The share is of raw. Tokens are estimated here, not a provider's count.",
+    "Raw, less all that stands between it and the equals sign. Each token counts once, as it first enters a context; that it is read again on each following turn is in the money. The share is of raw. Tokens are estimated here, not a provider's count.",
   ],
   store: ["Store", "Outputs of all projects that are held, and the bytes that they take on disk, of the quota. Older than the age, or over the quota, they go; a miss then says so."],
   groups: [
@@ -37,7 +37,7 @@ const WHY = {
   ],
   hits: [
     "Hits",
-    "Best first. Below each: the tool that was called, and why it was found: exact (the text as it was typed), words, meaning, name, near (misspelt). The score orders the hits of this one answer and means nothing beside it.",
+    "Best first. Below each: the tool that was called, and why it was found: exact (the text as it was typed), words, or the layers that named it: names and trigram by pieces of words, fuzzy by misspelt ones, static, dense and late by meaning. The score orders the hits of this one answer and means nothing beside it.",
   ],
   view_size: [
     "View",
