@@ -41,13 +41,14 @@ def complain(message: object) -> None:
 class Stream:
     """The bytes of one stream so far: `held` in memory, after what was moved to an unlinked file."""
 
-    __slots__ = ("file", "held", "name", "spilled", "target")
+    __slots__ = ("file", "held", "name", "over", "spilled", "target")
 
     def __init__(self, name: str, target: int) -> None:
         self.name, self.target = name, target
         self.file = -1
         self.held = bytearray()
         self.spilled = 0
+        self.over = False  # nobody takes any more of it
 
     def spill(self) -> None:
         """Moves what memory holds to the file. Raises OSError when there is no room; nothing is lost then."""
@@ -96,22 +97,22 @@ def nameless_file() -> int:
 class Held:
     """Streams that belong together. limit: bytes of all that are held at most; past it everything goes out raw.
 
-    released: what was held has gone out, and what comes streams through.
+    released: what was held has gone out, and what comes streams through. fault: why some of that could not be written, a full disk
+    say: then that stream is over, its writer and the other stream go on.
     """
 
     def __init__(self, *streams: tuple[str, int]) -> None:
         self.streams = tuple(Stream(name, target) for name, target in streams)
         self.limit = LIMIT
         self.released = False
+        self.fault: OSError | None = None
         self._size = 0
 
     def take(self, stream: Stream, data: bytes) -> bool:
         """Holds bytes of a stream, or passes them on. False when nobody wants more of this stream."""
         if self.released:
-            try:
-                return write_all(stream.target, data)
-            except OSError:  # a full disk, say: this stream is over, its writer and the other stream go on
-                return False
+            self._let(stream, data)
+            return not stream.over
         stream.held += data
         self._size += len(data)
         if self._size > self.limit:
@@ -134,6 +135,13 @@ class Held:
             complain(f"{reason}; the output goes through raw and is not stored")
         for stream in self.streams:
             for piece in stream.pieces():
-                if not write_all(stream.target, piece):
+                self._let(stream, piece)
+                if stream.over:
                     break
             stream.held = bytearray()
+
+    def _let(self, stream: Stream, data: bytes) -> None:
+        try:
+            stream.over = stream.over or not write_all(stream.target, data)
+        except OSError as fault:
+            stream.over, self.fault = True, self.fault or fault

@@ -36,6 +36,9 @@ def _run(args: argparse.Namespace) -> int:
     ended = _read(held)
     if session is not None and not held.released:
         _show(held, session, args)
+    if held.fault is not None:
+        complain(f"the output could not be written: {held.fault.strerror}")
+        return ended or 1
     return ended
 
 

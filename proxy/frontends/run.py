@@ -103,7 +103,9 @@ def main(words: Sequence[str]) -> int:
     except BrokenPipeError:
         pass
     except OSError as fault:
-        complain(f"the output could not be written: {fault.strerror}")
+        child.held.fault = fault
+    if child.held.fault is not None:
+        complain(f"the output could not be written: {child.held.fault.strerror}")
         code = code or 1
     if child.left:
         complain("a process in the background still holds the output; what it prints from now on is neither shown nor kept")
@@ -197,7 +199,11 @@ def _write(child: Child, shown: Captured | Shown) -> None:
     if shown.passed:
         child.held.release()
         return
-    write_all(1, shown.head.encode())
     for stream in child.held.streams:
-        for block in shown.blocks(stream.name):
-            write_all(stream.target, block)
+        try:
+            if stream.target == 1:
+                write_all(1, shown.head.encode())
+            for block in shown.blocks(stream.name):
+                write_all(stream.target, block)
+        except OSError as fault:  # the other stream has its view all the same
+            child.held.fault = fault
