@@ -93,6 +93,8 @@ def test_a_ticket_is_good_once_and_for_a_minute(clock: Time) -> None:
     one = door(clock=clock)
     ticket, late = one.ticket("scope", "ref", "part"), one.ticket("x")
     assert one.redeem(ticket) == ("scope", "ref", "part")
+    with pytest.raises(Refused, match="again"):
+        one.redeem(ticket)
     clock.now += TICKET
     for spent in (ticket, late, "", "x"):
         with pytest.raises(Refused, match="again"):
