@@ -136,6 +136,8 @@ _SIGNS = "\u00a0«»\u2018\u2019\u201c\u201d\u2022\u2026\u2192\u3001\u3002\uff0c
 
 def mapped(text: str, table: bytes) -> str:
     """The text with its ASCII characters mapped by a table of 256 bytes: `str.translate` looks up every character of other texts."""
+    if text.isascii():
+        return text.encode().translate(table).decode()
     return text.encode("utf-8", "surrogatepass").translate(table).decode("utf-8", "surrogatepass")
 
 

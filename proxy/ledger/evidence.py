@@ -110,8 +110,8 @@ def evidence(trajectory: Trajectory) -> Iterator[Evidence]:
         held.update(dict.fromkeys(here, i))
         old = old_lines(turns[i + 1].arguments) if i + 1 < len(turns) else []
         same = signature(turn.tool, turn.arguments)
-        yield Evidence(i, trajectory.before(i), frozenset(new), frozenset(one for one in new if written.get(one, -1) >= i),
-                       frozenset(row for row in here if replaced[row] > i),
+        yield Evidence(i, trajectory.before(i), frozenset(new), frozenset([one for one in new if written.get(one, -1) >= i]),
+                       frozenset([row for row in here if replaced[row] > i]),
                        tuple(Old(row, held[row]) for row in old if row in held), called.get(same), requests[-1] - requests[i])
         called[same] = i
         known |= new
