@@ -29,6 +29,9 @@ LAYER = "layer:"
 TIMEBOX = 10_000  # milliseconds: quality is asked for, not haste
 _SIZE = 100_000  # tokens of an answer, so that the hits are what bounds it
 ALL = "all"
+# Questions: of 200 simulated comparisons in which the second run wins a question with .15 or .3 and loses it with .05 or .1, the intervals
+# held the truth of 5 questions in 58 and 82 of 100, of 10 in 75 and 91, of 20 in 97 and 94, of 50 in 95 and 95.
+FEW = 20
 _WRITES = "`byref bench run QUESTIONS FILE... --out RUN` writes one, to a file of its own"
 
 
@@ -188,7 +191,10 @@ def compare(one: Sequence[Row], two: Sequence[Row]) -> str:
         found = bootstrap(pairs, lambda sums: [value / sums[-1] for value in sums[:-1]])
         out.append(f"| {tag} | {len(of)} | " + " | ".join(map(_difference, found)) + " |")
     left = len(first) + len(second) - 2 * len(shared)
-    return "\n".join(out) + "\n" + (f"\n{left} questions stand in one of the two alone and are left out.\n" if left else "")
+    notes = [f"{left} questions stand in one of the two alone and are left out."] if left else []
+    if len(shared) < FEW:
+        notes.append(f"Intervals of fewer than {FEW} questions are too narrow; where all differ alike, they are a point.")
+    return "\n".join(out) + "\n" + "".join(f"\n{note}\n" for note in notes)
 
 
 def _difference(of: Interval) -> str:

@@ -125,4 +125,6 @@ def test_questions_of_one_run_alone_are_left_out_and_told():
     one, two = [Row("m", str(n), "all", (1,), 0.0) for n in range(3)], [Row("m", str(n), "all", (2,), 0.0) for n in range(1, 5)]
     told = compare(one, two)
     assert "| all | 2 | -1.000 (-1.000 to -1.000) | +0.000 (+0.000 to +0.000) | -0.500 (-0.500 to -0.500) |" in told
-    assert "3 questions stand in one" in told
+    assert "3 questions stand in one" in told and "Intervals of fewer than 20 questions are too narrow" in told
+    many = [Row("m", str(n), "all", (1,), 0.0) for n in range(20)]
+    assert "too narrow" not in compare(many, many)
