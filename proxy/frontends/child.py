@@ -74,6 +74,7 @@ class Child:
         self.argv, self.environ = argv, environ
         self.held = Held(("stdout", 1), ("stderr", 2))
         self.signal = 0
+        self._early: list[int] = []  # signals that came before there was anyone to forward them to
         self._pid = self._late = 0
         self._code: int | None = None
         self.left = False  # whether something that the child left behind still holds a pipe
@@ -111,8 +112,8 @@ class Child:
         finally:
             for end in ends:
                 os.close(end)
-        if self.signal:  # it came before there was anyone to forward it to
-            self._forward(self.signal, None)
+        for early in self._early:
+            self._forward(early, None)
 
     def _spawn(self, argv: list[str], actions: list[tuple[int, int, int]]) -> int:
         if self._shared:
@@ -208,7 +209,9 @@ class Child:
             self._late += number in _ENDING
             if (self._late and self.held.released) or self._late > 1:  # nothing is left to save, or whoever waits has lost patience
                 os._exit(128 + number)
-        elif self._pid and not (self._shared and number in _FROM_TERMINAL):
+        elif not self._pid:
+            self._early.append(number)
+        elif not (self._shared and number in _FROM_TERMINAL):
             self._send(number)
             if number in _ENDING:
                 _signal.setitimer(_signal.ITIMER_REAL, GRACE)

@@ -5,6 +5,7 @@ import os
 import pty
 import select
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -129,6 +130,35 @@ def test_a_signal_that_only_tells_something_reaches_the_command(byref, number):
     process.send_signal(number)
     out, _ = process.communicate(timeout=60)
     assert (process.returncode, out) == (9, b"before\ntold\n")
+
+
+LATE = """
+import time
+from byref.proxy.frontends import child, cli
+spawn = child.Child._spawn
+def late(self, *given):
+    pid, end = spawn(self, *given), time.monotonic() + 1.5
+    while time.monotonic() < end:
+        time.sleep(0.05)
+    return pid
+child.Child._spawn = late
+cli.main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGTERM])
+def test_a_signal_that_comes_before_we_know_whom_we_started_reaches_the_command(byref, number):
+    ready = byref.folder / "ready"
+    script = f"trap 'echo told; exit 9' {number.value}; touch {ready}; while :; do sleep 0.1; done"
+    with subprocess.Popen([sys.executable, "-c", LATE, "run", "--", "sh", "-c", script], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, cwd=byref.folder, env=byref.env) as process:
+        try:
+            wait_for(process, ready)
+            process.send_signal(number)
+            out, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, out) == (9, b"told\n")
 
 
 def test_a_command_that_handles_a_signal_keeps_its_own_exit_code(byref):
