@@ -124,7 +124,9 @@ def _scores(rows: list[list[str]], lines: Counter[str], worth: dict[str, int], a
     for term in worth:
         if "." in term and not given.isdisjoint(parts := term.split(".")) and _names_identifier(parts, given):
             share[term] = (weights.SOUGHT if lines[term] <= few else weights.NAMED) * 4 // sharers(lines[term])
-    everywhere, here = share.__getitem__, (first | {term: value + share[term] for term, value in worth.items()}).pop
+    fully = {term: value + share[term] for term, value in worth.items()}
+    fully.update(first)
+    everywhere, here = share.__getitem__, fully.pop
     scores = [sum(map(here, row, map(everywhere, row))) for row in rows]
     if any(units.worth):
         scores = [score + 4 * base for score, base in zip(scores, units.worth, strict=True)]
