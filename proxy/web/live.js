@@ -12,6 +12,9 @@ let wake = () => {};
 let since = null; // when the daemon was first missed
 let counting = 0;
 
+// Says that the page has no key that the daemon takes.
+export const refused = () => say("locked");
+
 // Tries at once.
 export const now = () => wake();
 

@@ -7,7 +7,7 @@ import * as detail from "./detail.js";
 import * as savings from "./savings.js";
 import * as search from "./search.js";
 import * as times from "./times.js";
-import { follow, now } from "./live.js";
+import { follow, now, refused } from "./live.js";
 import { address, blank, read, TABS, write } from "./routes.js";
 import { explain, explaining } from "./why.js";
 
@@ -300,12 +300,14 @@ async function begin(found = code(location.hash)) {
   if (found) history.replaceState(null, "", location.pathname + place);
   await enter(found);
   $("locked").hidden = true;
+  document.body.classList.remove("blank");
   state = read();
   await overview();
   await apply(state, true);
 }
 
 function locked(message) {
+  refused();
   $("locked-why").textContent = message;
   $("locked").hidden = false;
   return new Promise((done) => {

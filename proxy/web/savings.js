@@ -102,7 +102,7 @@ function rows(name, title, names, found, of) {
 const money = (one) => [
   one.prices,
   count(one.saved),
-  one.dollars == null ? "–" : `$${one.dollars.toFixed(2)}`,
+  one.dollars == null ? "–" : `${one.dollars < 0 ? "−" : ""}$${Math.abs(one.dollars).toFixed(2)}`,
   one.bill == null ? "no bill seen" : count(one.bill),
   percent(one.tool_results),
 ];

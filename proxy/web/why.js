@@ -64,7 +64,7 @@ export function why(name) {
   note.addEventListener("beforetoggle", (event) => {
     if (event.newState !== "open") return;
     const at = button.getBoundingClientRect();
-    note.style.left = `${Math.max(8, Math.min(at.left, innerWidth - 340))}px`;
+    note.style.left = `${Math.max(8, Math.min(at.left, document.body.getBoundingClientRect().right - 336))}px`;
     if (at.bottom > innerHeight - 180) note.style.bottom = `${innerHeight - at.top + 6}px`;
     else note.style.top = `${at.bottom + 6}px`;
   });
