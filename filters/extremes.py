@@ -9,7 +9,8 @@ from byref.filters.columns import ALIGNED, GAP, RECORDS, RULED
 _MEASURE = re.compile(
     r"%|(?<![a-z])(?:cpu|mem|memory|rss|size|used?|usage|total|cumul\w*|self|time|count|amount|latency|duration|elapsed|restarts|errors|failures"
     r"|bytes|rows|cost|calls|max|avg|mean|p9\d|load|requests|misses|ms|us|sec|seconds)(?![a-z])", re.I)
-_VALUE = re.compile(r"\s*\(?(\d[\d,]*)(?:\.(\d{1,3})\d*)?\s?([KMGT]?)i?[Bb]?%?(?:\s.*)?")
+_DIGITS = 24  # of a value; longer ones are names
+_VALUE = re.compile(rf"\s*\(?(\d[\d,]{{,{_DIGITS}}})(?:\.(\d{{1,3}})\d*)?\s?([KMGT]?)i?[Bb]?%?(?:\s.*)?")
 _SCALE = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _LEAST = 12  # rows of a table whose extremes are hard to see
 _EACH, _ALL = 2, 8  # rows for a column, and in all
@@ -31,8 +32,10 @@ def extremes(heading: str, rows: Sequence[tuple[int, str]], between: str) -> set
     for i, row in rows:
         cells = _cells(row, between, wide)
         for column, k in zip(columns, measured, strict=True):
-            found = _VALUE.fullmatch(cells[k]) if k < len(cells) else None
-            if found:
+            cell = cells[k] if k < len(cells) else ""
+            if len(cell) <= _DIGITS and cell.isdigit() and cell.isascii():
+                column.append((-1000 * int(cell), i))
+            elif found := _VALUE.fullmatch(cell):
                 column.append((-_number(found), i))
     largest: set[int] = set()
     for column in columns:

@@ -63,3 +63,11 @@ def test_real_processes() -> None:
     largest = max(rows[1:], key=lambda row: int(row.split()[5]))
     if len(rows) > 20:
         assert rows.index(largest) in extremes(rows[0], list(enumerate(rows))[1:], ALIGNED)
+
+
+@pytest.mark.parametrize("cell", ["9" * 5000, "9," * 5000, "9" * 5000 + ".5K", "²", "٣"])
+def test_a_cell_that_no_number_can_be_is_none(cell: str) -> None:
+    rows = [f"pod-{i}   {i + 1}Ki" for i in range(20)]
+    rows[4] = f"pod-4   {cell}"
+    assert 19 in extremes("NAME   MEMORY", numbered(rows), ALIGNED)
+    assert largest([(i, f"-rw-r--r-- 1 a b {cell if i == 3 else i} Nov 30 09:00 f{i}") for i in range(20)])
