@@ -222,7 +222,9 @@ def ask(home: bytes, harness: str, event: bytes, wait: float, command: list[str]
 
 def patience(environ: dict[bytes, bytes]) -> float:
     """Seconds for an answer, as BYREF_HOOK_WAIT says. Raises ValueError."""
-    said = environ.get(b"BYREF_HOOK_WAIT", b"") or b"%r" % WAIT
+    said = environ.get(b"BYREF_HOOK_WAIT")
+    if not said:
+        return WAIT
     try:
         wait = float(said)
     except ValueError:

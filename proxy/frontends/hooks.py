@@ -84,6 +84,7 @@ class _Conversation:
     def __init__(self, scope: str) -> None:
         self.scope = scope
         self.tasks: dict[str, str] = {}
+        self.taskless: set[str] = set()  # agents of which the whole start of their file tells no task: it is not read again
         self.unwritten: set[str] = set()  # files in which a call did not appear: calls there are not waited for again
         self.lock = Lock()  # around what follows: the ledger is read and written under it
         self.read: dict[str, int] = {}  # bytes of each file whose usage is in the ledger
@@ -161,7 +162,8 @@ class Driver:
         if found is None:
             return b""
         said = hook.said or self._said(hook, conversation)
-        session = self._session(hook, conversation)  # by now its file may tell the task
+        if not session.task:  # by now its file may tell it
+            session = self._session(hook, conversation)
         stands = hook.kind == "failed" or (hasattr(self.harness, "STAND") and hook.tool in cast(Standing, self.harness).STAND)
         # What the harness cuts to a preview, a view that is no longer than the preview can take the place of.
         shown = session.capture(
@@ -201,8 +203,11 @@ class Driver:
 
     def _session(self, hook: Hook, conversation: _Conversation) -> Session:
         name = context(hook.session, hook.agent)
-        if not conversation.tasks.get(hook.agent):  # the file of an agent that has just begun may not be there yet
-            conversation.tasks[hook.agent] = self.harness.task(_piece(self.harness.conversation(hook), START))[0][:TASK]
+        if not conversation.tasks.get(hook.agent) and hook.agent not in conversation.taskless:
+            start = _piece(self.harness.conversation(hook), START)  # of an agent that has just begun it may not be there yet
+            conversation.tasks[hook.agent] = self.harness.task(start)[0][:TASK]
+            if len(start) == START:
+                conversation.taskless.add(hook.agent)
         return self.gateway.session(name, task=conversation.tasks[hook.agent], context=name, scope=conversation.scope)
 
     def _conversation(self, hook: Hook) -> _Conversation:
